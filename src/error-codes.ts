@@ -106,6 +106,7 @@ export const HTTP_CODES = {
   }),
   ...group('invalid_request', 404, {
     unknown_endpoint: 'There is no such endpoint.',
+    request_not_found: 'The log has no such request.',
     task_not_found: 'The account has no such task.',
     asset_not_found: 'There is no such file, or it has been deleted.',
     account_not_found: 'There is no such account.',

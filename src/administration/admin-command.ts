@@ -13,6 +13,7 @@ export const GROUPS = {
   models: 'Manage models: names, routes to providers, prices and limits',
   nodes: 'Show the daemons on the store, and daemons that died lately',
   usage: 'Show requests, tokens and credits by account, team, key, model and day',
+  requests: 'Search, show and delete requests of the log',
   store: 'Check the store',
 } as const;
 

@@ -6,7 +6,7 @@ import { timeZoneNamed } from '../store/calendar.ts';
 import { MAX_CREDITS, parseCredits } from '../store/credits.ts';
 import { FEATURES } from '../store/features.ts';
 import { USAGE_DIMENSIONS, usageDimensions } from '../store/usage-report.ts';
-import { parseExpiry } from './expiry.ts';
+import { parseExpiry, parseSince } from './expiry.ts';
 
 /**
  * A field whose text is parsed; a description completes it. It is invalid where `parse` returns undefined or throws.
@@ -196,4 +196,10 @@ export const rpmOrPlan = removable(
 export const usageColumns = parsed(
   usageDimensions,
   `some of ${USAGE_DIMENSIONS.join(', ')}, with commas between them`,
+);
+
+/** A time before now, in milliseconds since the epoch. */
+export const pastTime = parsed(
+  (text) => parseSince(text, Date.now()),
+  'a time as 7d, 12h or 2027-01-31',
 );

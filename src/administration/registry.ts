@@ -3,6 +3,7 @@ import type { AdminCommand } from './admin-command.ts';
 import { KEY_COMMANDS } from './keys.ts';
 import { MODEL_COMMANDS } from './models.ts';
 import { PROVIDER_COMMANDS, removeProvider } from './providers.ts';
+import { REQUEST_COMMANDS } from './requests.ts';
 import { NODE_COMMANDS, STORE_COMMANDS } from './store.ts';
 import { TEAM_COMMANDS } from './teams.ts';
 import { USAGE_COMMANDS } from './usage.ts';
@@ -17,5 +18,6 @@ export const ADMIN_COMMANDS = [
   removeProvider,
   ...NODE_COMMANDS,
   ...USAGE_COMMANDS,
+  ...REQUEST_COMMANDS,
   ...STORE_COMMANDS,
 ] as unknown as readonly AdminCommand[];

@@ -10,7 +10,6 @@ import type { CassetteReport, CassetteUpstream } from '../exchanges/cassettes/up
 import { startAdmin } from '../http/admin.ts';
 import { openLog } from '../http/observability/log.ts';
 import { Metrics } from '../http/observability/metrics.ts';
-import { RecentRequests } from '../http/observability/recent-requests.ts';
 import type { AppContext } from '../http/request/app-context.ts';
 import { shuttingDown } from '../http/responses/errors.ts';
 import { buildServers, type Servers } from '../http/server.ts';
@@ -32,7 +31,14 @@ import { closeListener, listen } from './listen.ts';
 import { createMedia, type DaemonMedia } from './media.ts';
 import { routingObserver } from './routing-observer.ts';
 import { followRests, publishRests } from './shared-rests.ts';
-import { Closers, type DaemonOptions, DaemonState, type Parts, type Start } from './start.ts';
+import {
+  Closers,
+  type DaemonOptions,
+  DaemonState,
+  type Parts,
+  type Start,
+  warnRarely,
+} from './start.ts';
 import { type OpenedStore, openDaemonStore } from './store.ts';
 import { StoredProviders } from './stored-catalog.ts';
 import { DaemonTelemetry } from './telemetry.ts';
@@ -112,6 +118,14 @@ async function startServices(start: Start): Promise<Services> {
   const { store } = opened;
   closers.add(() => store.close());
   closers.add(() => options.onEnd?.(store, cassettes?.report ?? null));
+  const warn = warnRarely(log, 'requests cannot be written to the log of requests');
+  store.requests.observer = {
+    onFault: (error) => {
+      metrics.observeRequestLog('failed_write');
+      warn(error);
+    },
+    onLost: () => metrics.observeRequestLog('lost_request'),
+  };
   const audit = await startAudit(start, opened);
   const span = await store.timeRange();
   // Before the listener starts: the first request may come with this key.
@@ -186,7 +200,6 @@ async function startServices(start: Start): Promise<Services> {
     spool,
     log,
     metrics,
-    recent: options.recent ?? new RecentRequests(),
     providerHealth,
     get tracer() {
       return telemetry.tracer;

@@ -4,7 +4,6 @@ import type { ConfigurationSource } from '../config/loading/reload.ts';
 import type { Config } from '../config/settings/schema.ts';
 import type { CassetteReport } from '../exchanges/cassettes/upstream.ts';
 import type { Metrics } from '../http/observability/metrics.ts';
-import type { RecentRequests } from '../http/observability/recent-requests.ts';
 import type { SharedPool } from '../operations/pool/pool.ts';
 import type { RoutingObserver } from '../routing/observer.ts';
 import type { Actor } from '../store/audit/entry.ts';
@@ -30,8 +29,6 @@ export interface DaemonOptions {
   readonly deterministic?: boolean;
   /** Descriptor of the file for the log; by default standard output. */
   readonly logTo?: number;
-  /** The requests to keep at hand; by default the last thousand. */
-  readonly recent?: RecentRequests;
   /** Called when all requests have ended, before the store closes. */
   readonly onEnd?: (store: Store, cassettes: CassetteReport | null) => Promise<void>;
   /** Cancels the start while it waits for the database. */
@@ -61,6 +58,19 @@ export interface Parts extends Start {
   readonly textThreads: TextThreads;
   readonly routingObserver: RoutingObserver;
   readonly tracer: () => Tracer | null;
+}
+
+/** Milliseconds between two lines of the log about the same fault. */
+const FAULT_LOG_INTERVAL_MS = 60_000;
+
+/** Logs a fault that may repeat, once a minute at most. */
+export function warnRarely(log: Logger, message: string): (error: unknown) => void {
+  let loggedAt = -Infinity;
+  return (error) => {
+    if (performance.now() < loggedAt + FAULT_LOG_INTERVAL_MS) return;
+    loggedAt = performance.now();
+    log.warn({ err: error }, message);
+  };
 }
 
 /** The state of a daemon that changes while it runs. */

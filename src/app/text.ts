@@ -7,10 +7,7 @@ import type { TextObserver } from '../text/billing/charge-report.ts';
 import { TokenCounter } from '../text/counting/token-counter.ts';
 import { EmbeddingsGateway } from '../text/embeddings/gateway.ts';
 import { TextGateway } from '../text/gateway.ts';
-import type { Parts } from './start.ts';
-
-/** Milliseconds between two lines of the log about the cache. */
-const FAULT_LOG_INTERVAL_MS = 60_000;
+import { type Parts, warnRarely } from './start.ts';
 
 /** The gateways of text and embeddings, and the counter of tokens. */
 export function createText({
@@ -36,7 +33,6 @@ export function createText({
   };
   const config = () => state.config;
   const sizeOf = (model: string) => cacheSizeOf(state.config, model);
-  let faultAt = -Infinity;
   const cache = new ExactCache({
     storage:
       store.cache ?? new CacheFolder(join(state.config.dataDir, 'cache'), sizeOf, () => store.now),
@@ -45,11 +41,7 @@ export function createText({
     now: () => store.now,
     sizeOf,
     mayTrim: () => store.nodes.isLeader(),
-    onFault: (error) => {
-      if (performance.now() < faultAt + FAULT_LOG_INTERVAL_MS) return;
-      faultAt = performance.now();
-      log.warn({ err: error }, 'cached answers cannot be read or written');
-    },
+    onFault: warnRarely(log, 'cached answers cannot be read or written'),
   });
   closers.add(() => cache.close());
   return {

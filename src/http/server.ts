@@ -3,6 +3,7 @@ import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import { handsOver } from '../store/nodes.ts';
 import { batchRoutes } from './batch/routes.ts';
 import { serverLog } from './observability/log.ts';
+import { RequestRecorder } from './observability/request-record.ts';
 import { collectRoutes, documentRoute } from './openapi/openapi.ts';
 import { ownerRoutes } from './owner/routes.ts';
 import type { AppContext } from './request/app-context.ts';
@@ -168,7 +169,8 @@ function newServer(context: AppContext, maxConnections: number): FastifyInstance
 
 /** Sets x-request-id on every response, and logs and counts every request. */
 function observeRequests(server: FastifyInstance, context: AppContext): void {
-  const { log, metrics, recent, draining } = context;
+  const { log, metrics, draining } = context;
+  const recorder = new RequestRecorder(context.store.requests, () => context.config);
   const logRequest = requestLogger(log);
   server.decorateRequest('holder', null as unknown as FastifyRequest['holder']);
   server.decorateRequest('textReport', null);
@@ -232,9 +234,9 @@ function observeRequests(server: FastifyInstance, context: AppContext): void {
     logRequest(line, request);
     // Every request that costs is a POST; readers of this list would fill it.
     if (method === 'POST') {
-      const { holder, failure, textReport, firstFrameMs, task, body, params } = request;
-      const outcome = { holder, failure, textReport, firstFrameMs, task, body, params };
-      recent.add({ id: request.id, method, route, status, milliseconds, ...outcome });
+      const { holder, failure, textReport, firstFrameMs, task, trace, body, params } = request;
+      const outcome = { holder, failure, textReport, firstFrameMs, task, trace, body, params };
+      recorder.add({ id: request.id, method, route, status, elapsed, ...outcome });
     }
     if (request.textReport) {
       recordError(request, status, context.store);

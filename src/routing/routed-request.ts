@@ -41,8 +41,6 @@ export interface RoutedRequest<RouteType extends Route, Outcome> {
   isReplayed?(): boolean;
   /** Answers without the provider while no route can be tried; null where it cannot. */
   replay?(candidate: RouteCandidate<RouteType>, provider: Provider): Promise<Outcome | null>;
-  /** Called after an attempt that was not sent, because the route cannot represent the request. */
-  onNotSent?(): void;
 }
 
 /** Milliseconds before the deadline at which a timeout still counts as that of the deadline. */

@@ -153,7 +153,6 @@ export class Routing {
         const outcome = await request.attempt(candidate, keyed.settings);
         if (request.isReplayed?.()) {
           trace?.discard();
-          request.onNotSent?.();
           report(null);
           return outcome;
         }
@@ -179,7 +178,6 @@ export class Routing {
       }
       if (wasNotSent(failure)) {
         trace?.discard();
-        request.onNotSent?.();
         report(null);
         return failure;
       }

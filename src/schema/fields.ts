@@ -302,7 +302,7 @@ export function parseFields<Output>(
  */
 export function fromText({ kind }: Field, text: string): unknown {
   const trimmed = text.trim();
-  if (kind === 'integer') return /^[+-]?\d{1,15}$/.test(trimmed) ? Number(trimmed) : text;
+  if (kind === 'integer') return /^[+-]?\d{1,16}$/.test(trimmed) ? Number(trimmed) : text;
   if (kind === 'number') {
     return /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(trimmed) ? Number(trimmed) : text;
   }

@@ -25,6 +25,7 @@ import type {
 import type { StoreHealth, StoreStatistics, TimeRange } from './health.ts';
 import type { LedgerEntry, MeteredUsage, UsageRow } from './ledger.ts';
 import type { NodeRecord, Nodes } from './nodes.ts';
+import type { RequestLog } from './requests/request-log.ts';
 import type { Page, Selection } from './selection.ts';
 import type { PublishedEvent, StoreEvent } from './store-event.ts';
 import type {
@@ -72,6 +73,8 @@ export interface Store extends ConfigEntries {
   readonly isShared: boolean;
   /** Cached answers of all nodes; null where a daemon keeps its own. */
   readonly cache: CacheStorage | null;
+  /** The log of requests, which may lose the last ones and never keeps a request waiting. */
+  readonly requests: RequestLog;
   /** The living nodes. */
   readonly nodes: Nodes;
   /**

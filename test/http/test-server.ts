@@ -12,7 +12,6 @@ import { DiskStorage } from '../../src/assets/disk/disk-storage.ts';
 import { type Config, configSchema } from '../../src/config/settings/schema.ts';
 import { DividedLimits } from '../../src/http/limits/request-limits.ts';
 import { Metrics } from '../../src/http/observability/metrics.ts';
-import { RecentRequests } from '../../src/http/observability/recent-requests.ts';
 import type { AppContext, Media } from '../../src/http/request/app-context.ts';
 import { buildServers } from '../../src/http/server.ts';
 import { Spool } from '../../src/http/uploads/spool.ts';
@@ -136,7 +135,6 @@ export async function startServer({
     textThreads,
     spool,
     metrics,
-    recent: new RecentRequests(),
     taskAttempts,
     taskEvents,
     tracer: null,

@@ -1,8 +1,8 @@
 import { decimal } from '../../administration/records.ts';
 import { reportUsage } from '../../administration/usage-report.ts';
 import type { CassetteMiss } from '../../exchanges/cassettes/upstream.ts';
-import type { RecentRequest, RecentRequests } from '../../http/observability/recent-requests.ts';
 import { printable } from '../../operations/batch/filename.ts';
+import type { RequestRecord } from '../../store/requests/record.ts';
 import type { Store } from '../../store/store.ts';
 import { printRows } from '../terminal/table.ts';
 import { counted } from '../terminal/terminal.ts';
@@ -38,15 +38,11 @@ function sum(one: Totals, other: Totals): Totals {
   return Object.fromEntries(sums) as Totals;
 }
 
-const isFailed = ({ status, errorType }: RecentRequest) => status >= 400 || errorType !== null;
+const isFailed = ({ status, errorType }: RequestRecord) => status >= 400 || errorType !== null;
 
 /** Sums the requests that a daemon has answered. */
-export async function reportOf(
-  store: Store,
-  recent: RecentRequests,
-  misses: readonly CassetteMiss[],
-): Promise<WithReport> {
-  const requests = recent.list().toReversed();
+export async function reportOf(store: Store, misses: readonly CassetteMiss[]): Promise<WithReport> {
+  const requests = await requestsOf(store);
   const models = new Map<string, Totals>();
   const add = (model: string, totals: Partial<Totals>) =>
     models.set(model, sum(models.get(model) ?? NONE, { ...NONE, ...totals }));
@@ -80,7 +76,21 @@ export async function reportOf(
   };
 }
 
-function failuresOf(requests: readonly RecentRequest[]) {
+/** Requests that are listed by their failures; the sums of the store are of all. */
+const MAX_REQUESTS = 100_000;
+
+/** The requests of the log, oldest first. */
+async function requestsOf({ requests }: Store): Promise<readonly RequestRecord[]> {
+  const found: RequestRecord[] = [];
+  for (let after: number | null = Infinity; after !== null && found.length < MAX_REQUESTS; ) {
+    const page = await requests.query({}, { limit: 1000, after });
+    found.push(...page.records);
+    after = page.next;
+  }
+  return found.reverse();
+}
+
+function failuresOf(requests: readonly RequestRecord[]) {
   const counts = new Map<string, number>();
   for (const { status, errorCode, errorType, errorMessage } of requests.filter(isFailed)) {
     const failure = JSON.stringify({ status, code: errorCode ?? errorType, message: errorMessage });

@@ -5,7 +5,6 @@ import { type Daemon, startDaemon } from '../../app/daemon.ts';
 import { loadConfig } from '../../config/loading/load.ts';
 import type { Config } from '../../config/settings/schema.ts';
 import { Failure } from '../../failure.ts';
-import { RecentRequests } from '../../http/observability/recent-requests.ts';
 import type { Path } from '../../schema/walk.ts';
 import { MAX_CREDITS } from '../../store/credits.ts';
 import { newKey } from '../../store/key.ts';
@@ -33,9 +32,6 @@ const REPLACED: readonly Path[] = [
 /** Milliseconds in which requests that the command has left open may end. */
 const GRACE_MS = 2000;
 
-/** Requests that are listed by their failures; the sums are of all. */
-const MAX_REQUESTS = 100_000;
-
 const STANDARD_ERROR = 2;
 
 /**
@@ -61,14 +57,13 @@ export async function runWith(
   const logTo = log === undefined ? STANDARD_ERROR : writing(log, () => openSync(log, 'a'));
   const foreground = new Foreground();
   const folder = writing(tmpdir(), () => makeTemporaryFolder('with'));
-  const recent = new RecentRequests(MAX_REQUESTS);
   const key = newKey();
   let report: WithReport | undefined;
   const daemon = await startDaemon(throwAway(loaded.config, folder.path, flags), {
-    ...{ version, loaded, bootstrapKey: key, logTo, recent, stop: foreground.stop },
+    ...{ version, loaded, bootstrapKey: key, logTo, stop: foreground.stop },
     deterministic: flags.deterministic,
     onEnd: async (store, cassettes) => {
-      report = await reportOf(store, recent, cassettes?.misses ?? []);
+      report = await reportOf(store, cassettes?.misses ?? []);
     },
   }).catch((error: unknown) => {
     if (foreground.status === null) throw error;

@@ -10,6 +10,7 @@ import { assets } from './assets.ts';
 import { limits } from './limits.ts';
 import { models } from './models.ts';
 import { network } from './network.ts';
+import { requests } from './requests.ts';
 import { routing } from './routing.ts';
 import { server } from './server.ts';
 import { store } from './store.ts';
@@ -224,6 +225,7 @@ export const configSchema = v.strictObject({
   network: section(network, 'Destinations to which the daemon may connect for a client.'),
   callbacks: section(callbacks, 'Callbacks for ended tasks.'),
   limits: section(limits, 'Limits of accounts, and retention.'),
+  requests: section(requests, 'The log of requests, which the console shows.'),
   batch: section(
     batch,
     'Batches of images. Each file may have 30 MiB, each request 100 MiB and 20 files.',

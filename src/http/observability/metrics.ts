@@ -92,6 +92,11 @@ export class Metrics {
     'oriel_assets_damaged_total',
     'Reads of files that differ from their records',
   );
+  readonly #requestLogFaults = this.#registry.counter(
+    'oriel_request_log_faults_total',
+    'Failed writes of the request log, which are repeated, and requests that it lost',
+    ['fault'],
+  );
   readonly #firstFrames = this.#registry.histogram(
     'oriel_time_to_first_token_seconds',
     'Time from the arrival of a streamed text request to the first event of its answer',
@@ -160,6 +165,10 @@ export class Metrics {
       // Their types declare an enum of numbers where there are texts.
       read: () => this.#registry.getMetricsAsJSON() as unknown as Promise<readonly MetricFamily[]>,
     };
+  }
+
+  observeRequestLog(fault: 'failed_write' | 'lost_request'): void {
+    this.#requestLogFaults.inc({ fault });
   }
 
   observeTask({ type, status, createdAt, updatedAt }: Task): void {

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { AppContext } from '../request/app-context.ts';
 import { requireOwner } from '../request/auth.ts';
-import { ownerRequestRoute } from '../routes/account/requests.ts';
+import { ownerRequestRoutes } from '../routes/account/requests.ts';
 import { ownerUsageRoute } from '../routes/account/usage.ts';
 import { commandRoutes } from './commands.ts';
 import { configurationRoute } from './configuration.ts';
@@ -17,5 +17,5 @@ export function ownerRoutes(server: FastifyInstance, context: AppContext): void 
   statusRoute(server, context);
   ownerModelRoute(server, context);
   ownerUsageRoute(server, context);
-  ownerRequestRoute(server, context);
+  ownerRequestRoutes(server, context);
 }

@@ -19,7 +19,6 @@ import type { TextGateway } from '../../text/gateway.ts';
 import type { TextThreads } from '../../threads/text-threads.ts';
 import type { RequestLimits } from '../limits/request-limits.ts';
 import type { Metrics } from '../observability/metrics.ts';
-import type { RecentRequests } from '../observability/recent-requests.ts';
 import type { Spool } from '../uploads/spool.ts';
 
 /** The methods of the media gateway that endpoints call. */
@@ -56,7 +55,6 @@ export interface AppContext {
   readonly spool: Spool;
   readonly log: Logger;
   readonly metrics: Metrics;
-  readonly recent: RecentRequests;
   /** Null while no traces are sent. A reload replaces it. */
   readonly tracer: Tracer | null;
   /** Base URL for clients: `https://oriel.example.com`. */

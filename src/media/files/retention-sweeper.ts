@@ -116,7 +116,8 @@ export class RetentionSweeper {
 
   async #deleteExpired(): Promise<void> {
     const { config, store, files } = this.#options;
-    const { retention, ledger, ledgerLines, usage } = config().limits;
+    const { limits, requests } = config();
+    const { retention, ledger, ledgerLines, usage } = limits;
     const { now } = store;
     await files.emptyQuarantine(now);
     // One node is enough; during a change of the leader two do no harm.
@@ -131,6 +132,8 @@ export class RetentionSweeper {
     }
     const firstDay = utcDayOf(now - usage);
     while (!this.#closed && (await store.deleteUsage(firstDay)) > 0);
+    const before = now - requests.retention;
+    await store.requests.trim({ before, bodiesBefore: before, maxBytes: requests.maxSize });
   }
 
   async #sweepOrphans(): Promise<void> {

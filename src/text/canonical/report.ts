@@ -1,4 +1,5 @@
 import type { Failure } from '../../failure.ts';
+import { AttemptLog } from '../../routing/attempt-log.ts';
 import type { Trace } from '../../telemetry/trace.ts';
 import type { Usage } from './events.ts';
 
@@ -9,13 +10,12 @@ export type CacheResult = 'hit' | 'miss' | 'bypass';
 export class TextReport {
   /** Null where the request is not traced. */
   readonly trace: Trace | null;
+  readonly attemptLog: AttemptLog;
   /** Identifier in the configuration: names that clients choose for wildcards are unbounded. */
   model: string | null = null;
   /** Provider and upstream's model of the route that was tried last. */
   provider: string | null = null;
   upstreamModel: string | null = null;
-  /** Requests to providers. */
-  attempts = 0;
   /** What was metered; null where nothing was. */
   usage: Usage | null = null;
   /** Micro-credits. */
@@ -29,5 +29,11 @@ export class TextReport {
 
   constructor(trace: Trace | null = null) {
     this.trace = trace;
+    this.attemptLog = new AttemptLog(trace);
+  }
+
+  /** Requests to providers. */
+  get attempts(): number {
+    return this.attemptLog.ended.length;
   }
 }

@@ -91,13 +91,12 @@ export class EmbeddingsGateway {
         model: id,
         accountId: holder.account.id,
         logContext: { requestId },
-        trace: report.trace,
+        trace: report.attemptLog,
         candidates: routeCandidates(model),
         providers: config.providers,
         signal,
         deadline,
         attempt: async ({ route }, provider) => {
-          report.attempts += 1;
           if (isRemote(provider)) return ask(route, provider);
           const upstreamModel = upstreamModelOf(route, part);
           report.provider = route.provider;
@@ -113,9 +112,6 @@ export class EmbeddingsGateway {
             .finally(() => {
               cache.isOffline = false;
             });
-        },
-        onNotSent: () => {
-          report.attempts -= 1;
         },
       });
       cache?.end('answered');

@@ -39,7 +39,7 @@ export const askRoutes: Stage = async (execution, services) => {
       model: modelId,
       accountId: holder.account.id,
       logContext: { requestId: call.requestId },
-      trace: report.trace,
+      trace: report.attemptLog,
       candidates: conversation ? affinity.order(candidates, conversation) : candidates,
       providers: config.providers,
       signal: clientDisconnect,
@@ -47,7 +47,6 @@ export const askRoutes: Stage = async (execution, services) => {
       attempt: async (candidate, provider) => {
         if (execution.isLarge) await setImmediate();
         answering = candidate;
-        report.attempts += 1;
         execution.isSent = isRemote(provider);
         nameRoute(candidate.route);
         try {
@@ -75,9 +74,6 @@ export const askRoutes: Stage = async (execution, services) => {
       },
       failureOf: ({ failure }: Outcome) => failure,
       onAttemptFailed: () => tracker.reset(),
-      onNotSent: () => {
-        report.attempts -= 1;
-      },
     });
     if (conversation && outcome.failure === null) {
       affinity.answered(answering, candidates, conversation);

@@ -22,6 +22,7 @@ import type { DriverFactory, OpenOptions } from './driver-factory.ts';
 import { describeLedgerProperties } from './ledger-properties.ts';
 import { describeListingProperties } from './listing-properties.ts';
 import { describeNodes } from './nodes.ts';
+import { describeRequests } from './requests.ts';
 import { describeSelection } from './selection.ts';
 import { describeSessions } from './sessions.ts';
 import { describeTasks } from './tasks.ts';
@@ -109,6 +110,7 @@ export function describeStoreDriver(driver: DriverFactory): void {
   describeSelection(driver);
   describeSessions(driver);
   describeConfigEntries(driver);
+  describeRequests(driver);
   describeTasks(driver);
   describeCredits(driver);
   describeBudgets(driver);

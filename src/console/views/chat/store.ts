@@ -1,5 +1,5 @@
 import type { RefObject } from 'preact';
-import type { OwnerRequestRecord } from '../../../http/routes/account/requests.ts';
+import type { OwnerRequestRecord } from '../../../administration/request-records.ts';
 import { eventsOf } from '../../api/events.ts';
 import { Listeners, useChanges } from '../../api/listeners.ts';
 import { ApiError, send, sendJson } from '../../api/request.ts';

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import type { OwnerRequestRecord } from '../../../http/routes/account/requests.ts';
+import type { OwnerRequestRecord } from '../../../administration/request-records.ts';
 import { useJson, useRefresh } from '../../api/resource.ts';
 import { Button } from '../../components/button.tsx';
 import { CopyButton } from '../../components/copy.tsx';

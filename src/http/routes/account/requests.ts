@@ -1,148 +1,201 @@
+import { Readable } from 'node:stream';
 import type { FastifyInstance } from 'fastify';
 import * as v from 'valibot';
-import { integer, optional, withDefault } from '../../../schema/fields.ts';
-import { toCredits } from '../../../store/credits.ts';
-import type { RecentRequest } from '../../observability/recent-requests.ts';
+import {
+  filterOf,
+  ownerConditions,
+  ownerDetailOf,
+  ownerFilter,
+  ownerRecord,
+  ownerRequestDetail,
+  ownerRequestShape,
+  requestConditions,
+  requestDetail,
+  requestDetailOf,
+  requestRecord,
+  requestShape,
+} from '../../../administration/request-records.ts';
+import { noRequest } from '../../../administration/requests.ts';
+import { withDefault } from '../../../schema/fields.ts';
+import { meets, type RequestFilter, type RequestRecord } from '../../../store/requests/record.ts';
+import type { RequestPage } from '../../../store/requests/request-log.ts';
+import type { Store } from '../../../store/store.ts';
+import { EVENT_STREAM } from '../../openapi/openapi.ts';
 import type { AppContext } from '../../request/app-context.ts';
 import { addEndpoint } from '../../request/endpoint.ts';
-import { filter, pageLimit, pageOf, pageShape, seconds } from '../../request/query.ts';
-
-const requestShape = v.object({
-  object: v.literal('request'),
-  number: v.pipe(v.number(), v.description('ascending; the cursor of the list')),
-  id: v.pipe(v.string(), v.description('as in x-request-id')),
-  ended: v.number(),
-  method: v.string(),
-  route: v.pipe(v.string(), v.description('the pattern of the path')),
-  status: v.pipe(v.number(), v.description('499 where the client disconnected')),
-  error: v.nullable(v.object({ type: v.string(), code: v.nullable(v.string()) })),
-  key: v.nullable(v.object({ id: v.string(), name: v.string() })),
-  model: v.nullable(v.string()),
-  task_id: v.nullable(v.string()),
-  attempts: v.pipe(v.number(), v.description('requests to providers')),
-  latency_ms: v.number(),
-  first_token_ms: v.nullable(v.number()),
-  input_tokens: v.nullable(v.number()),
-  cached_input_tokens: v.nullable(v.number()),
-  output_tokens: v.nullable(v.number()),
-  credits: v.pipe(v.nullable(v.number()), v.description('null where a task has the charge')),
-});
-
-const ownerRequestShape = v.object({
-  ...requestShape.entries,
-  account: v.nullable(v.object({ id: v.string(), name: v.string() })),
-  provider: v.nullable(v.string()),
-  upstream_model: v.nullable(v.string()),
-});
-
-export type OwnerRequestRecord = v.InferOutput<typeof ownerRequestShape>;
-
-function requestRecord(request: RecentRequest): v.InferOutput<typeof requestShape> {
-  const { holder, usage, errorType } = request;
-  return {
-    object: 'request',
-    number: request.number,
-    id: request.id,
-    ended: seconds(request.at),
-    method: request.method,
-    route: request.route,
-    status: request.status,
-    error: errorType === null ? null : { type: errorType, code: request.errorCode },
-    key: holder ? { id: holder.key.id, name: holder.key.name } : null,
-    model: request.model,
-    task_id: request.taskId,
-    attempts: request.attempts,
-    latency_ms: request.milliseconds,
-    first_token_ms: request.firstFrameMs === null ? null : Math.round(request.firstFrameMs),
-    input_tokens: usage?.input ?? null,
-    cached_input_tokens: usage?.cachedInput ?? null,
-    output_tokens: usage?.output ?? null,
-    credits: request.charge === null ? null : toCredits(request.charge),
-  };
-}
-
-function ownerRecord(request: RecentRequest): OwnerRequestRecord {
-  const { holder, provider, upstreamModel } = request;
-  return {
-    ...requestRecord(request),
-    account: holder ? { id: holder.account.id, name: holder.account.name } : null,
-    provider,
-    upstream_model: upstreamModel,
-  };
-}
+import { streamEvents } from '../../request/event-stream.ts';
+import { pageLimit, pageShape } from '../../request/query.ts';
 
 /** Route of sign-ins. */
 const SIGN_IN = '/v1/session';
 
-/** Classes of statuses, as in OpenAPI. */
-const CLASSES = ['2xx', '4xx', '5xx'] as const;
+const signIns = withDefault(v.boolean(), true, 'false leaves out the sign-ins of browsers');
 
-const conditions = {
-  key: filter('only requests of the key with this id'),
-  model: filter('only requests for this model'),
-  status: optional(v.picklist(CLASSES), 'only answers with a status of this class'),
-  limit: pageLimit,
-  after: optional(integer(1), 'the number of the last element of the page before'),
-};
+const { after: _, ...liveConditions } = requestConditions;
+const { after: __, ...ownerLiveConditions } = ownerConditions;
 
-const accountQuery = v.strictObject(conditions);
-const ownerQuery = v.strictObject({
-  account: filter('only requests of the account with this id or name'),
-  sign_ins: withDefault(v.boolean(), true, 'false leaves out the sign-ins of browsers'),
-  ...conditions,
-});
+const accountQuery = v.strictObject({ ...requestConditions, limit: pageLimit });
+const ownerQuery = v.strictObject({ ...ownerConditions, sign_ins: signIns, limit: pageLimit });
+const liveQuery = v.strictObject(liveConditions);
+const ownerLiveQuery = v.strictObject({ ...ownerLiveConditions, sign_ins: signIns });
 
-type OwnerQuery = v.InferOutput<typeof ownerQuery>;
-type Conditions = Omit<OwnerQuery, 'sign_ins'>;
+const requestPage = <const Shape extends v.GenericSchema>(shape: Shape) =>
+  v.object({
+    ...pageShape(shape).entries,
+    next: v.pipe(v.nullable(v.number()), v.description('`after` of the next page')),
+  });
 
-function meets(
-  { holder, model, status, number }: RecentRequest,
-  query: Omit<Conditions, 'limit'>,
-): boolean {
-  const { account, key, after } = query;
-  if (after !== undefined && number >= after) return false;
-  if (account !== undefined && holder?.account.id !== account && holder?.account.name !== account) {
-    return false;
-  }
-  if (key !== undefined && holder?.key.id !== key) return false;
-  if (query.model !== undefined && model !== query.model) return false;
-  return query.status === undefined || String(status)[0] === query.status[0];
+function pageOf<Shown>({ records, next }: RequestPage, show: (request: RequestRecord) => Shown) {
+  return { object: 'list' as const, data: records.map(show), has_more: next !== null, next };
 }
 
 const DESCRIPTION =
-  'POST requests that have ended since the daemon started, 1,000 of all accounts at most, without bodies. Each account ' +
-  'has its share of them.';
+  'POST requests that have ended, of the time of `requests.retention`, without bodies. A search takes a second at ' +
+  'most: a page may be short, or empty, although `has_more` is true.';
 
-/** The recent requests of the key's account, without the names of providers. */
-export function requestRoutes(server: FastifyInstance, { recent }: AppContext): void {
+const LIVE =
+  'Each event `request` has a request that has just ended, as the list has it. Ends when the server drains.';
+
+/** Streams requests as they end. */
+const liveSource = (
+  store: Store,
+  filter: RequestFilter,
+  show: (request: RequestRecord) => object,
+): Parameters<typeof streamEvents>[3] => ({
+  begin: async (send) => send('event: open\ndata: {"type":"open"}\n\n'),
+  subscribe: (send) =>
+    store.requests.follow((record) => {
+      if (!meets(record, filter)) return;
+      send(`event: request\ndata: ${JSON.stringify(show(record))}\n\n`);
+    }),
+});
+
+/** The requests of the key's account, without the names of providers. */
+export function requestRoutes(server: FastifyInstance, context: AppContext): void {
+  const { store } = context;
+  const { requests } = store;
   addEndpoint(server, {
     path: 'GET /v1/requests',
     tag: 'Account',
-    summary: "The account's recent requests with status, latency, tokens and credits, newest first",
+    summary: "The account's requests with status, latency, tokens and credits, newest first",
     description: DESCRIPTION,
     query: accountQuery,
-    answer: pageShape(requestShape),
+    answer: requestPage(requestShape),
     handler: async ({ holder, query }) => {
-      const requests = recent.list(holder.account.id).filter((one) => meets(one, query));
-      return pageOf(requests, query.limit, requestRecord);
+      const { limit, after, ...conditions } = query;
+      const accountId = holder.account.id;
+      const filter = { ...filterOf(conditions), accountId };
+      return pageOf(await requests.query(filter, { limit, after }, accountId), requestRecord);
+    },
+  });
+  addEndpoint(server, {
+    path: 'GET /v1/requests/events',
+    tag: 'Account',
+    summary: "The account's requests, live, as server-sent events",
+    description: LIVE,
+    query: liveQuery,
+    answer: { description: 'The events', content: EVENT_STREAM },
+    exposeHeadRoute: false,
+    handler: async (request, reply) => {
+      const filter = { ...filterOf(request.query), accountId: request.holder.account.id };
+      await streamEvents(context, request, reply, liveSource(store, filter, requestRecord));
+      return reply;
+    },
+  });
+  addEndpoint(server, {
+    path: 'GET /v1/requests/:id',
+    tag: 'Account',
+    summary: 'One request with its attempts, and its bodies if they were kept',
+    answer: requestDetail,
+    handler: async ({ holder, params: { id } }) => {
+      const found = await requests.find(id, holder.account.id);
+      if (found === undefined) throw noRequest(id);
+      return requestDetailOf(found, await requests.bodiesOf(found));
+    },
+  });
+  addEndpoint(server, {
+    path: 'DELETE /v1/requests/:id/bodies',
+    tag: 'Account',
+    summary: 'Delete the bodies of a request for good',
+    answer: v.object({ removed: v.number() }),
+    handler: async ({ holder, params: { id } }) => {
+      const accountId = holder.account.id;
+      if (!(await requests.find(id, accountId))) throw noRequest(id);
+      return { removed: await requests.remove({ accountId, id }, true) };
     },
   });
 }
 
-/** The recent requests of all accounts. */
-export function ownerRequestRoute(server: FastifyInstance, { recent }: AppContext): void {
+/** Requests of one part of an export. */
+const EXPORT_PART = 500;
+
+/** The requests of all accounts. */
+export function ownerRequestRoutes(server: FastifyInstance, context: AppContext): void {
+  const { store } = context;
+  const { requests } = store;
+  const filterFor = async ({
+    sign_ins: withSignIns,
+    ...conditions
+  }: v.InferOutput<typeof ownerLiveQuery>): Promise<RequestFilter> => ({
+    ...(await ownerFilter(store, conditions)),
+    ...(!withSignIns && { exceptRoute: SIGN_IN }),
+  });
   addEndpoint(server, {
     path: 'GET /v1/admin/requests',
     tag: 'Administration',
-    summary: 'Recent requests of all accounts, newest first; for keys of the account owner',
+    summary: 'Requests of all accounts, newest first; for keys of the account owner',
     description: DESCRIPTION,
     query: ownerQuery,
-    answer: pageShape(ownerRequestShape),
-    handler: async ({ query }) => {
-      const requests = recent
-        .list()
-        .filter((one) => (query.sign_ins || one.route !== SIGN_IN) && meets(one, query));
-      return pageOf(requests, query.limit, ownerRecord);
+    answer: requestPage(ownerRequestShape),
+    handler: async ({ query: { limit, after, ...conditions } }) =>
+      pageOf(await requests.query(await filterFor(conditions), { limit, after }), ownerRecord),
+  });
+  addEndpoint(server, {
+    path: 'GET /v1/admin/requests/events',
+    tag: 'Administration',
+    summary: 'Requests of all accounts, live, as server-sent events; for keys of the account owner',
+    description: LIVE,
+    query: ownerLiveQuery,
+    answer: { description: 'The events', content: EVENT_STREAM },
+    exposeHeadRoute: false,
+    handler: async (request, reply) => {
+      const filter = await filterFor(request.query);
+      await streamEvents(context, request, reply, liveSource(store, filter, ownerRecord));
+      return reply;
     },
   });
+  addEndpoint(server, {
+    path: 'GET /v1/admin/requests/export',
+    tag: 'Administration',
+    summary: 'All requests that match as lines of JSON; for keys of the account owner',
+    query: ownerLiveQuery,
+    answer: { description: 'A line for each request, newest first' },
+    exposeHeadRoute: false,
+    handler: async ({ query }, reply) => {
+      const filter = await filterFor(query);
+      reply.type('application/jsonl; charset=utf-8');
+      return reply.send(Readable.from(exported(store, filter)));
+    },
+  });
+  addEndpoint(server, {
+    path: 'GET /v1/admin/requests/:id',
+    tag: 'Administration',
+    summary: 'One request of any account with its attempts at providers, and its bodies if kept',
+    answer: ownerRequestDetail,
+    handler: async ({ params: { id } }) => {
+      const found = await requests.find(id);
+      if (found === undefined) throw noRequest(id);
+      return ownerDetailOf(found, await requests.bodiesOf(found));
+    },
+  });
+}
+
+async function* exported({ requests }: Store, filter: RequestFilter): AsyncGenerator<string, void> {
+  for (let after: number | null = Infinity; after !== null; ) {
+    const page: RequestPage = await requests.query(filter, { limit: EXPORT_PART, after });
+    if (page.records.length > 0) {
+      yield page.records.map((record) => `${JSON.stringify(ownerRecord(record))}\n`).join('');
+    }
+    after = page.next;
+  }
 }

@@ -2,6 +2,7 @@ import type { NodeRecord } from '../../nodes.ts';
 import { SINGLE_NODE } from '../../nodes.ts';
 import { accountMethods } from '../../operations/accounts.ts';
 import { ProviderObjects } from '../../provider-objects.ts';
+import type { RequestLog } from '../../requests/request-log.ts';
 import type { Store } from '../../store.ts';
 import type { JournalCompactor } from './compactor.ts';
 import { accountQueries } from './records/account-reader.ts';
@@ -22,6 +23,7 @@ const LEASE_MS = 15_000;
 
 interface LowdbStoreOptions {
   readonly records: Records;
+  readonly requests: RequestLog;
   readonly compactor: JournalCompactor;
   /** Absent for administration. */
   readonly node: Pick<NodeRecord, 'name' | 'version'> | undefined;
@@ -41,7 +43,8 @@ interface LowdbStoreOptions {
  *
  * Between its checks and its commit a method awaits nothing, so that no other method can run in between.
  */
-export function lowdbStore({ records, compactor, node, release }: LowdbStoreOptions): Store {
+export function lowdbStore(options: LowdbStoreOptions): Store {
+  const { records, requests, compactor, node, release } = options;
   const startedAt = Date.now();
   const objects = new ProviderObjects();
   /** Resolves when the last call of `withLock` with a name has ended. */
@@ -69,6 +72,7 @@ export function lowdbStore({ records, compactor, node, release }: LowdbStoreOpti
 
     isShared: false,
     cache: null,
+    requests,
     nodes: SINGLE_NODE,
     get now() {
       return records.now();

@@ -5,6 +5,7 @@ import { diskFiles, type Files, makeFolder, namesIn, syncFolder } from '../../fi
 import type { Lock } from '../../lock.ts';
 import { lockFolder } from '../../lock.ts';
 import type { StoreOptions } from '../../options.ts';
+import { RequestLog } from '../../requests/request-log.ts';
 import type { Store } from '../../store.ts';
 import type { Task } from '../../task.ts';
 import { Archive } from './archive/archive.ts';
@@ -21,6 +22,7 @@ import { type Clock, type Manifest, readManifest, writeManifest } from './journa
 import { type Replay, replayJournals } from './journal/replay.ts';
 import { keysOf, TaskArchiver } from './records/archiver.ts';
 import { Records } from './records/records.ts';
+import { RequestFolder } from './requests/request-folder.ts';
 import { type Change, COLLECTIONS, type Collection, State } from './state/state.ts';
 
 export interface LowdbOptions extends StoreOptions {
@@ -108,7 +110,9 @@ async function openLocked(options: LowdbOptions, place: Place, lock: Lock): Prom
       ...{ state, commits, archive, archiver, now },
       backlogFailure: () => compactor.backlogFailure(commits.journalLength),
     });
+    const requests = new RequestLog(new RequestFolder(files, place.requests));
     const release = async () => {
+      await requests.close().catch(onFault);
       await commits.close();
       const { pending } = records.charges;
       if (pending > 0)
@@ -119,7 +123,7 @@ async function openLocked(options: LowdbOptions, place: Place, lock: Lock): Prom
       await journals.writeExtent().catch(onFault);
       await lock.release();
     };
-    return lowdbStore({ records, compactor, node: options.node, release });
+    return lowdbStore({ records, requests, compactor, node: options.node, release });
   } catch (error) {
     await archive.close();
     throw error;

@@ -1,4 +1,5 @@
 import { accountMethods } from '../../operations/accounts.ts';
+import { RequestLog } from '../../requests/request-log.ts';
 import type { Store } from '../../store.ts';
 import type { StoreEvent } from '../../store-event.ts';
 import { isTerminal } from '../../task.ts';
@@ -11,6 +12,7 @@ import { returnEscrows } from './operations/escrows.ts';
 import type { PostgresParts } from './parts.ts';
 import { accountQueries } from './readers/account-queries.ts';
 import { queries } from './readers/reader.ts';
+import { RequestTable } from './request-table.ts';
 import { retentionMethods } from './retention-store.ts';
 import { sessionMethods } from './session-store.ts';
 import { SharedObjects } from './shared-objects.ts';
@@ -37,6 +39,7 @@ export function postgresStore(parts: PostgresParts): {
   const { database, transactions, escrows, log, keys, events, bank, lease, balances } = parts;
   const { bookCharges, now, onFault } = parts;
   const tasks = taskStore(parts);
+  const requests = new RequestLog(new RequestTable(database));
   const objects = new SharedObjects({ database, reads: balances.reads, now, onFault });
   const accounts = accountMethods({
     now,
@@ -63,6 +66,7 @@ export function postgresStore(parts: PostgresParts): {
     parts.closing.abort();
     keys.close();
     await objects.flush();
+    await requests.close().catch(onFault);
     await escrows.close();
     log.close(escrows.pendingCharges === 0);
     await transactions.close();
@@ -92,6 +96,7 @@ export function postgresStore(parts: PostgresParts): {
 
     isShared: true,
     cache: cacheTable({ database, reads: balances.reads, now }),
+    requests,
     nodes: lease,
     get now() {
       return now();

@@ -8,6 +8,7 @@ export interface Place {
   readonly journals: string;
   readonly shards: string;
   readonly archive: string;
+  readonly requests: string;
 }
 
 export function placeIn(files: Files, directory: string): Place {
@@ -17,5 +18,6 @@ export function placeIn(files: Files, directory: string): Place {
     journals: join(directory, 'journal'),
     shards: join(directory, 'shards'),
     archive: join(directory, 'archive'),
+    requests: join(directory, 'requests'),
   };
 }

@@ -1,0 +1,155 @@
+import * as v from 'valibot';
+import { Failure } from '../failure.ts';
+import { field, integer } from '../schema/fields.ts';
+import type { Store } from '../store/store.ts';
+import { defineAdminCommand } from './admin-command.ts';
+import { accountReference, keyReference, pastTime } from './fields.ts';
+import { accountIdOf, requireKey } from './find.ts';
+import { decimal } from './records.ts';
+import {
+  type OwnerRequestRecord,
+  ownerConditions,
+  ownerDetailOf,
+  ownerFilter,
+  ownerRecord,
+} from './request-records.ts';
+import { tableOf } from './tables.ts';
+
+/** Requests of one page of the command line. */
+const MAX_PAGE = 10_000;
+
+const requestId = (description: string) =>
+  field(v.pipe(v.string(), v.nonEmpty(), v.maxLength(128)), description, {
+    expects: 'the id of a request',
+  });
+
+/** Requests as rows of a terminal. */
+export const requestTable = tableOf<OwnerRequestRecord>({
+  'ENDED (UTC)': [({ ended }) => timeOf(ended), {}],
+  STATUS: [
+    ({ status, error }) => `${status} ${error?.code ?? error?.type ?? ''}`.trim(),
+    { minWidth: 3 },
+  ],
+  ACCOUNT: [({ account }) => account?.name ?? '-', { minWidth: 6 }],
+  MODEL: [({ model, route }) => model ?? route, { minWidth: 8 }],
+  PROVIDER: [({ provider }) => provider ?? '-', { minWidth: 6, dropOrder: 1 }],
+  TOOK: [({ latency_ms: latency }) => `${latency} ms`, { dropOrder: 2 }],
+  IN: [({ input_tokens: input }) => String(input ?? '-'), { dropOrder: 0 }],
+  OUT: [({ output_tokens: output }) => String(output ?? '-'), { dropOrder: 3 }],
+  CREDITS: [({ credits }) => (credits === null ? '-' : decimal(credits)), { dropOrder: 4 }],
+  ID: [({ id }) => id, {}],
+});
+
+const timeOf = (seconds: number) =>
+  new Date(seconds * 1000).toISOString().slice(0, 19).replace('T', ' ');
+
+export const listRequests = defineAdminCommand({
+  group: 'requests',
+  name: 'list',
+  summary: 'List requests that have ended, newest first',
+  positionals: [],
+  options: v.strictObject({
+    ...ownerConditions,
+    limit: v.optional(field(integer(1, MAX_PAGE), 'how many'), 20),
+  }),
+  examples: ['requests list --status 5xx --since 1d'],
+  run: async (store, { limit, after, ...conditions }) => {
+    const filter = await ownerFilter(store, conditions);
+    const { records, next } = await store.requests.query(filter, { limit, after });
+    return { requests: records.map(ownerRecord), next };
+  },
+  show: ({ requests, next }) => ({
+    tables: [requestTable(requests)],
+    messages: next === null ? [] : [`more follow: --after ${next}`],
+  }),
+});
+
+async function requireRequest(store: Store, id: string) {
+  const found = await store.requests.find(id);
+  if (found !== undefined) return found;
+  throw noRequest(id);
+}
+
+/** The failure for an identifier that the log does not have. */
+export function noRequest(id: string): Failure {
+  return new Failure('invalid_request', `the log has no request ${JSON.stringify(id)}`, {
+    code: 'request_not_found',
+    status: 404,
+  });
+}
+
+const showRequest = defineAdminCommand({
+  group: 'requests',
+  name: 'show',
+  summary: 'Show a request: its attempts at providers, tokens, cost, and bodies if they were kept',
+  positionals: ['id'],
+  options: v.strictObject({ id: requestId('as in x-request-id') }),
+  examples: [],
+  run: async (store, { id }) => {
+    const found = await requireRequest(store, id);
+    return ownerDetailOf(found, await store.requests.bodiesOf(found));
+  },
+  show: ({ timeline, bodies, ...facts }) => ({
+    tables: [
+      { rows: Object.entries(facts).flatMap(([name, value]) => rowsOf(name, value)) },
+      ...(timeline.length === 0 ? [] : [attemptTable(timeline)]),
+    ],
+    ...(bodies && { value: `${bodies.request}\n${bodies.answer ?? ''}` }),
+  }),
+});
+
+function rowsOf(name: string, value: unknown): string[][] {
+  if (value === null || name === 'object') return [];
+  const isPlain = typeof value !== 'object';
+  return [[name.replaceAll('_', ' '), isPlain ? String(value) : JSON.stringify(value)]];
+}
+
+const attemptTable = tableOf<OwnerRequestRecord['timeline'][number]>({
+  AFTER: [({ start_ms: start }) => `${start} ms`, {}],
+  TOOK: [({ latency_ms: latency }) => `${latency} ms`, {}],
+  PROVIDER: [
+    ({ provider, model, key }) => [provider, model, key ?? ''].join(' ').trim(),
+    { minWidth: 8 },
+  ],
+  RESULT: [({ error }) => error ?? 'ok', {}],
+  MESSAGE: [({ message }) => message ?? '', { minWidth: 10 }],
+});
+
+const removeRequests = defineAdminCommand({
+  group: 'requests',
+  name: 'remove',
+  summary: 'Delete requests from the log for good, or their bodies alone',
+  positionals: [],
+  options: v.strictObject({
+    account: v.optional(accountReference('requests of this account')),
+    key: v.optional(keyReference('requests of this key')),
+    id: v.optional(requestId('the request with this id')),
+    before: v.optional(pastTime('requests that ended before')),
+    bodies: v.optional(field(v.boolean(), 'delete bodies, and keep the rest'), false),
+  }),
+  result: v.object({ removed: v.number() }),
+  examples: ['requests remove --account ci --bodies', 'requests remove --before 7d'],
+  sample: { account: 'ci', bodies: true },
+  run: async (store, { account, key, id, before, bodies }) => {
+    if ([account, key, id, before].every((one) => one === undefined)) {
+      throw new Failure('invalid_request', 'expected account, key, id or before, received none', {
+        param: 'account',
+      });
+    }
+    const accountId = await accountIdOf(store, account);
+    const keyId = key === undefined ? undefined : (await requireKey(store, key)).id;
+    return { removed: await store.requests.remove({ accountId, keyId, id, before }, bodies) };
+  },
+  audit: ({ account, key, id, before, bodies }, result) => ({
+    object: account ?? key ?? id ?? 'requests',
+    details: {
+      ...{ account, key, id, bodies, removed: result?.removed },
+      before: before === undefined ? undefined : new Date(before).toISOString(),
+    },
+  }),
+  show: ({ removed }, { bodies }) => ({
+    messages: [`${removed} ${bodies ? 'bodies' : 'requests'} deleted`],
+  }),
+});
+
+export const REQUEST_COMMANDS = [listRequests, showRequest, removeRequests];

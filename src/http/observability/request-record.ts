@@ -1,0 +1,133 @@
+import type { FastifyRequest } from 'fastify';
+import type { Config } from '../../config/settings/schema.ts';
+import { secretsRedactor } from '../../routing/redaction.ts';
+import type { NewRequest, RequestAttempt } from '../../store/requests/record.ts';
+import type { RequestLog } from '../../store/requests/request-log.ts';
+import type { KeyHolder } from '../../store/store.ts';
+
+/** What is known of a request at its end. */
+export interface EndedRequest
+  extends Pick<
+    FastifyRequest,
+    'id' | 'method' | 'failure' | 'textReport' | 'firstFrameMs' | 'task' | 'trace' | 'body'
+  > {
+  readonly params: unknown;
+  /** The route's pattern. */
+  readonly route: string;
+  readonly status: number;
+  /** Milliseconds since its arrival. */
+  readonly elapsed: number;
+  /** Undefined without a valid key. */
+  readonly holder: KeyHolder | undefined;
+  readonly tags?: Readonly<Record<string, string>>;
+}
+
+/** Characters of a model's name, and of a failure's message, which may quote the request. */
+const MAX_TEXT = 200;
+
+/** Characters of a provider's message. */
+const MAX_MESSAGE = 500;
+
+/** Attempts of one request that are kept. */
+const MAX_ATTEMPTS = 50;
+
+const NO_TAGS: NewRequest['tags'] = {};
+const NO_ATTEMPTS: NewRequest['attempts'] = [];
+
+function textIn(object: unknown, name: string): string | null {
+  const text = (object as Readonly<Record<string, unknown>> | null | undefined)?.[name];
+  return typeof text === 'string' ? text.slice(0, MAX_TEXT) : null;
+}
+
+/** The record of a request that has ended now. */
+export function recordOf(request: EndedRequest, config: Pick<Config, 'providers'>): NewRequest {
+  const { holder, failure: refusal, textReport: report, task, trace } = request;
+  const { id, method, route, status, elapsed, firstFrameMs, tags = NO_TAGS } = request;
+  const failure = refusal ?? report?.failure ?? null;
+  const model = report?.model ?? task?.model ?? null;
+  const named = textIn(request.params, 'model') ?? textIn(request.body, 'model');
+  const usage = report?.usage ?? null;
+  return {
+    id,
+    at: Date.now(),
+    method,
+    route,
+    status,
+    milliseconds: Math.round(elapsed),
+    firstFrameMs: firstFrameMs === null ? null : Math.round(firstFrameMs),
+    account: holder ? { id: holder.account.id, name: holder.account.name } : null,
+    key: holder ? { id: holder.key.id, name: holder.key.name } : null,
+    model,
+    namedModel: named === model ? null : named,
+    taskId: task?.id ?? null,
+    traceId: trace?.context.traceId ?? null,
+    provider: report?.provider ?? null,
+    upstreamModel: report?.upstreamModel ?? null,
+    attempts: report === null ? NO_ATTEMPTS : attemptsOf(report.attemptLog.ended, elapsed, config),
+    cache: report?.cache ?? null,
+    tags,
+    inputTokens: usage?.input ?? null,
+    cachedInputTokens: usage?.cachedInput ?? null,
+    outputTokens: usage?.output ?? null,
+    charge: report?.charge ?? null,
+    errorType: failure?.type ?? null,
+    errorCode: failure?.code ?? null,
+    errorMessage: failure?.message.slice(0, MAX_TEXT) ?? null,
+    bodies: null,
+  };
+}
+
+type EndedAttempts = NonNullable<FastifyRequest['textReport']>['attemptLog']['ended'];
+
+function attemptsOf(
+  ended: EndedAttempts,
+  elapsed: number,
+  { providers }: Pick<Config, 'providers'>,
+): readonly RequestAttempt[] {
+  const arrival = performance.now() - elapsed;
+  const kept = ended.length > MAX_ATTEMPTS ? ended.slice(0, MAX_ATTEMPTS) : ended;
+  return kept.map(({ provider, model, key, startedAt, endedAt, failure }) => {
+    const message = failure && (failure.detail ?? failure.message);
+    return {
+      ...{ provider, model, key },
+      startMs: Math.max(0, Math.round(startedAt - arrival)),
+      milliseconds: Math.round(endedAt - startedAt),
+      status: failure === null ? 200 : failure.upstreamStatus,
+      error: failure && (failure.code ?? failure.type),
+      message:
+        message &&
+        secretsRedactor(providers)(message.slice(0, 4 * MAX_MESSAGE)).slice(0, MAX_MESSAGE),
+    };
+  });
+}
+
+/** Records of requests without a valid key in a minute: strangers must not fill the disk. */
+const MAX_STRANGERS = 120;
+const MINUTE_MS = 60_000;
+
+/** Adds requests to the log. */
+export class RequestRecorder {
+  readonly #log: RequestLog;
+  readonly #config: () => Pick<Config, 'providers'>;
+  #minute = 0;
+  #strangers = 0;
+
+  constructor(log: RequestLog, config: () => Pick<Config, 'providers'>) {
+    this.#log = log;
+    this.#config = config;
+  }
+
+  add(request: EndedRequest): void {
+    if (request.holder || this.#admitsStranger()) {
+      this.#log.add(recordOf(request, this.#config()));
+    }
+  }
+
+  #admitsStranger(): boolean {
+    const minute = Math.floor(performance.now() / MINUTE_MS);
+    if (minute !== this.#minute) this.#strangers = 0;
+    this.#minute = minute;
+    this.#strangers += 1;
+    return this.#strangers <= MAX_STRANGERS;
+  }
+}
