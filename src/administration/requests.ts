@@ -148,7 +148,7 @@ const removeRequests = defineAdminCommand({
     },
   }),
   show: ({ removed }, { bodies }) => ({
-    messages: [`${removed} ${bodies ? 'bodies' : 'requests'} deleted`],
+    messages: [`deleted: ${removed} ${bodies ? 'with bodies' : 'in all'}`],
   }),
 });
 

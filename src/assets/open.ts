@@ -1,10 +1,16 @@
+import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Config } from '../config/settings/schema.ts';
+import { Failure } from '../failure.ts';
+import { diskFiles } from '../store/files.ts';
 import type { Upstream } from '../upstream/response.ts';
 import { DiskStorage } from './disk/disk-storage.ts';
+import { Bucket } from './s3/bucket.ts';
 import type { S3Operation } from './s3/client.ts';
 import { S3Storage } from './s3/s3-storage.ts';
 import type { AssetStorage } from './storage/asset-storage.ts';
+import { chunksOf } from './storage/local-chunks.ts';
+import { measureLocalFile } from './storage/spooled-file.ts';
 
 type AssetSettings = Config['assets'];
 
@@ -21,6 +27,9 @@ interface AssetStorageOptions {
   /** Called after every request to a service. @param outcome `ok`, or the code of the failure */
   readonly onRequest: (operation: S3Operation, outcome: string, milliseconds: number) => void;
 }
+
+/** Bytes of an object that S3 takes in one request. */
+const MAX_OBJECT_BYTES = 5 * 2 ** 30;
 
 /** Milliseconds until a connection to the service is open. */
 const CONNECT_TIMEOUT_MS = 5000;
@@ -47,6 +56,31 @@ export function openAssetStorage({
     linkSeconds: redirect ? Math.floor(redirect.expiry / 1000) : null,
     credentials: () => credentialsOf(settings(), first),
     onAttempt,
+  });
+}
+
+/**
+ * Stores a file in another bucket of the service.
+ *
+ * @throws Failure `output_exists` if the bucket has another object of that name; `storage_unavailable`
+ */
+export async function storeInBucket(
+  path: string,
+  { bucket, key }: { readonly bucket: string; readonly key: string },
+  settings: AssetSettings,
+  upstream: Upstream,
+): Promise<void> {
+  const endpoint = settings.endpoint ?? `https://s3.${settings.region}.amazonaws.com`;
+  const target = new Bucket({
+    ...{ ...settings, bucket, endpoint, publicEndpoint: endpoint, upstream },
+    connectTimeout: Math.min(CONNECT_TIMEOUT_MS, settings.timeout),
+    credentials: () => credentialsOf(settings, settings),
+    onAttempt: () => {},
+  });
+  const written = await measureLocalFile(diskFiles, path, MAX_OBJECT_BYTES);
+  if (await target.put(key, written, () => chunksOf(() => open(path, 'r')))) return;
+  throw new Failure('invalid_request', `s3://${bucket}/${key} exists already`, {
+    code: 'output_exists',
   });
 }
 

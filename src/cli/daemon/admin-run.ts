@@ -10,7 +10,7 @@ import { type Flags, flagOf, readFlags, usageFailure } from '../command/command.
 import { printRows } from '../terminal/table.ts';
 import { print, printJson, printStderr, readStandardInput } from '../terminal/terminal.ts';
 import { adminFlags } from './daemon-flags.ts';
-import { administer } from './store-access.ts';
+import { type AdminRequest, administer } from './store-access.ts';
 import '../../text/built-in-dialects.ts';
 
 /**
@@ -25,7 +25,20 @@ export async function runAdmin(
   positionals: Flags,
   flags: Flags,
 ): Promise<number> {
-  const { json, config, data } = readFlags(adminFlags, flags);
+  const { options, request, label } = await readAdminInput(command, positionals, flags);
+  const { result, warnings } = await administer(command, request).catch((error: unknown) =>
+    withoutParam(error, command, label),
+  );
+  for (const warning of warnings) printStderr(`oriel: warning: ${warning}`);
+  const output = command.show(result, options);
+  if (readFlags(adminFlags, flags).json) await printJson(result);
+  else await show(output);
+  return output.exitCode ?? 0;
+}
+
+/** The options of a command, and what runs it. @throws Failure with `param` for an error in the command line */
+export async function readAdminInput(command: AdminCommand, positionals: Flags, flags: Flags) {
+  const { config, data } = readFlags(adminFlags, flags);
   const source = { file: config, env: process.env, cwd: process.cwd() };
   const own = fieldsOf(command.options).filter(({ name }) => flags[name] !== undefined);
   const given: Record<string, unknown> = {};
@@ -39,21 +52,16 @@ export async function runAdmin(
   const settings = () => loadStoreSettings(source);
   const known = data === undefined ? settings() : validSettings(settings);
   const dataDir = data ?? known!.dataDir;
-  const { result, warnings } = await administer(command, {
-    input,
-    options,
-    dataDir,
+  const request: AdminRequest = {
+    ...{ input, options, dataDir },
     isOwnFolder: known !== undefined && resolve(dataDir) === known.dataDir,
     store: known?.store,
     // Used for warnings only: with `--data`, the configuration may be invalid.
     models: known?.models ?? null,
     catalog: catalogOf(known ?? loadStoreSettings({ ...source, file: devNull }), dataDir),
-  }).catch((error: unknown) => withoutParam(error, command, label));
-  for (const warning of warnings) printStderr(`oriel: warning: ${warning}`);
-  const output = command.show(result, options);
-  if (json) await printJson(result);
-  else await show(output);
-  return output.exitCode ?? 0;
+  };
+  // `show` takes the type of the command's options, which the registry leaves out.
+  return { options: options as never, request, label };
 }
 
 /** A secret as it is given, or from where it is: standard input for `-`, or `env:NAME`. */

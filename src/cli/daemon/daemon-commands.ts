@@ -1,11 +1,14 @@
+import * as v from 'valibot';
 import { type AdminCommand, GROUPS } from '../../administration/admin-command.ts';
 import { ADMIN_COMMANDS } from '../../administration/registry.ts';
+import { listRequests } from '../../administration/requests.ts';
 import { fieldsOf, fromText } from '../../schema/fields.ts';
 import { type CommandDefinition, type FlagGroup, helpOf } from '../command/command.ts';
 import {
   adminFlags,
   auditFlags,
   configPrintFlags,
+  exportFlags,
   serveFlags,
   storeCopyFlags,
   withFlags,
@@ -112,12 +115,47 @@ the console end.`,
   run: async ({ flags }) => (await import('./store-copy-run.ts')).runStoreCopy(flags),
 };
 
+const { limit: _, after: __, ...conditions } = listRequests.options.entries;
+const requestFlags = [options(v.strictObject(conditions)), STORE];
+
+/** The commands of the log of requests that are not done by one answer. */
+const requestCommands: readonly CommandDefinition[] = [
+  {
+    name: 'tail',
+    summary: 'Print requests as they end; ^C ends it',
+    flags: requestFlags,
+    notes: ['With --json each request is a line of JSON.'],
+    examples: ['oriel requests tail --status 5xx'],
+    run: async ({ flags }) => (await import('./requests-run.ts')).tailRequests(flags),
+  },
+  {
+    name: 'export',
+    summary: 'Write requests as lines of JSON, newest first',
+    positionals: [
+      {
+        syntax: '<to>',
+        description: 'a file, - for standard output, or s3://BUCKET/KEY',
+        path: true,
+      },
+    ],
+    flags: [options(exportFlags), ...requestFlags],
+    notes: ['A bucket is reached by the endpoint, region and credentials of the setting assets.'],
+    examples: ['oriel requests export requests.jsonl --since 7d'],
+    run: async (input) => (await import('./requests-run.ts')).exportRequests(input),
+  },
+];
+
 const NOTES = ['Works whether the daemon runs or not.'];
 
 const SECRET_NOTES = [
   `Other users may see a secret on a command line: - reads it from standard input, and
 env:NAME from the environment.`,
 ];
+
+const OTHERS: Readonly<Record<string, readonly CommandDefinition[]>> = {
+  store: [storeCopyCommand],
+  requests: requestCommands,
+};
 
 const commandsOf = (name: string) => ADMIN_COMMANDS.filter(({ group }) => group === name);
 
@@ -131,7 +169,7 @@ export const adminCommands: readonly CommandDefinition[] = Object.entries(GROUPS
     const commands = commandsOf(name);
     const [first] = commands;
     if (first?.isTopLevel) return { ...definitionOf(first), name, summary, notes: NOTES };
-    const others = name === 'store' ? [storeCopyCommand] : [];
+    const others = OTHERS[name] ?? [];
     return { name, summary, notes: NOTES, subcommands: [...commands.map(definitionOf), ...others] };
   });
 

@@ -66,6 +66,9 @@ export const storeCopyFlags = v.strictObject({
   json,
 });
 
+/** Where and how `oriel requests export` writes. */
+export const exportFlags = v.strictObject({ overwrite: flag('replace a file that exists') });
+
 /** Longest text of a filter, in characters. */
 const maxLength = 200;
 

@@ -17,7 +17,7 @@ import {
 import type { Recovery } from '../../store/options.ts';
 import { printStderr } from '../terminal/terminal.ts';
 
-interface Request {
+export interface AdminRequest {
   /** Arguments as the daemon gets them. `options` are the same, parsed. */
   readonly input: Readonly<Record<string, unknown>>;
   readonly options: unknown;
@@ -46,7 +46,7 @@ const RESPONSE_TIMEOUT_MS = 30_000;
  * @throws Failure of the command; `service_error` with code `store_locked` where another process keeps
  *   the lock and answers no requests
  */
-export async function administer(command: AdminCommand, request: Request): Promise<Outcome> {
+export async function administer(command: AdminCommand, request: AdminRequest): Promise<Outcome> {
   const { dataDir, store } = request;
   const directory = join(dataDir, 'store');
   const has = (name: string) => !isMissing(join(directory, name));
@@ -107,7 +107,7 @@ const STORE_HEADER = 'x-oriel-store';
 /** Runs a command in this process; returns the failure where another process holds the lock. */
 async function runLocally(
   command: AdminCommand,
-  { input, options, models, catalog, dataDir, store: settings }: Request,
+  { input, options, models, catalog, dataDir, store: settings }: AdminRequest,
   directory: string,
 ): Promise<Outcome | Failure> {
   let store: Awaited<ReturnType<typeof openStore>>;
@@ -153,7 +153,10 @@ async function runLocally(
 }
 
 /** Runs a command in the daemon of the folder; undefined where none runs at its endpoint. */
-async function runRemotely(command: AdminCommand, request: Request): Promise<Outcome | undefined> {
+async function runRemotely(
+  command: AdminCommand,
+  request: AdminRequest,
+): Promise<Outcome | undefined> {
   const endpoint = readAdminEndpoint(request.dataDir);
   const { input, store } = request;
   if (!endpoint) return undefined;
@@ -166,7 +169,7 @@ async function runRemotely(command: AdminCommand, request: Request): Promise<Out
 async function runInDaemon(
   endpoint: AdminEndpoint,
   command: AdminCommand,
-  { input, store }: Pick<Request, 'input' | 'store'>,
+  { input, store }: Pick<AdminRequest, 'input' | 'store'>,
 ): Promise<Outcome | undefined> {
   const { postJson } = await import('../../upstream/post-json.ts');
   const { sudoUser } = ownActor();

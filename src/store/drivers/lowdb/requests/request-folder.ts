@@ -30,6 +30,8 @@ export class RequestFolder implements RequestStorage {
   /** Of the last trim. */
   #limits: RequestLimits | null = null;
   #addedBytes = 0;
+  /** Requests of which the bodies are written, if the write of the record failed. */
+  readonly #bodiesKept = new WeakMap<NewRequest, RequestRecord>();
 
   constructor(files: Files, folder: string) {
     this.#records = new Segments(files, folder);
@@ -39,7 +41,10 @@ export class RequestFolder implements RequestStorage {
   async add(requests: readonly NewRequest[]): Promise<readonly RequestRecord[]> {
     let newest = this.#newest ?? (await this.#records.newest());
     const bodies: BodiesLine[] = [];
-    const records = requests.map(({ bodies: kept, ...rest }) => {
+    const records = requests.map((request) => {
+      const repeated = this.#bodiesKept.get(request);
+      if (repeated) return repeated;
+      const { bodies: kept, ...rest } = request;
       // The clock may have been set back.
       newest = Math.max(newest + 1, rest.at * NUMBERS_PER_MS);
       const record: RequestRecord = { number: newest, ...rest, hasBodies: kept !== null };
@@ -48,7 +53,11 @@ export class RequestFolder implements RequestStorage {
       return record;
     });
     // First the bodies: a record must not name bodies that are not kept.
-    if (bodies.length > 0) await this.#append(this.#bodies, bodies);
+    if (bodies.length > 0) {
+      await this.#append(this.#bodies, bodies);
+      this.#newest = newest;
+      for (const [at, request] of requests.entries()) this.#bodiesKept.set(request, records[at]!);
+    }
     await this.#append(this.#records, records);
     this.#newest = newest;
     if (this.#limits !== null && this.#addedBytes > MAX_ADDED_BYTES) await this.trim(this.#limits);
