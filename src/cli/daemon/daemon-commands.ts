@@ -139,7 +139,7 @@ const requestCommands: readonly CommandDefinition[] = [
       },
     ],
     flags: [options(exportFlags), ...requestFlags],
-    notes: ['A bucket is reached by the endpoint, region and credentials of the setting assets.'],
+    notes: ['A bucket needs the endpoint, region and credentials of the setting assets.'],
     examples: ['oriel requests export requests.jsonl --since 7d'],
     run: async (input) => (await import('./requests-run.ts')).exportRequests(input),
   },

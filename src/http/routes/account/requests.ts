@@ -169,7 +169,10 @@ export function ownerRequestRoutes(server: FastifyInstance, context: AppContext)
     tag: 'Administration',
     summary: 'All requests that match as lines of JSON; for keys of the account owner',
     query: ownerLiveQuery,
-    answer: { description: 'A line for each request, newest first' },
+    answer: {
+      description: 'A line for each request, newest first',
+      content: { 'application/jsonl': { schema: { type: 'string' } } },
+    },
     exposeHeadRoute: false,
     handler: async ({ query }, reply) => {
       const filter = await filterFor(query);
