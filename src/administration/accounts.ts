@@ -4,7 +4,7 @@ import { PLANS } from '../store/account.ts';
 import { toCredits } from '../store/credits.ts';
 import type { Selection } from '../store/selection.ts';
 import { defineAdminCommand } from './admin-command.ts';
-import { accountReference, credits, newName, note } from './fields.ts';
+import { accountReference, credits, keptBodiesOrDefault, newName, note } from './fields.ts';
 import { requireAccount } from './find.ts';
 import { MAX_PAGE, nextPage, pageOptions, readPage } from './pages.ts';
 import {
@@ -148,6 +148,29 @@ const setPlan = defineAdminCommand({
   }),
 });
 
+const setBodies = defineAdminCommand({
+  group: 'accounts',
+  name: 'set-bodies',
+  summary: 'Set which bodies of requests of an account the log keeps',
+  positionals: ['name', 'bodies'],
+  options: v.strictObject({
+    name,
+    bodies: keptBodiesOrDefault('off, errors, all, or default for the setting of the model'),
+  }),
+  result: accountShape,
+  examples: ['accounts set-bodies ci errors'],
+  sample: { name: 'ci', bodies: 'errors' },
+  run: async (store, options) => {
+    const { id } = await requireAccount(store, options.name);
+    return accountRecord(await store.setBodies(id, options.bodies));
+  },
+  audit: (options, account) =>
+    actOn(options.name, account, { bodies: options.bodies ?? 'default' }),
+  show: ({ name, bodies = 'default' }) => ({
+    messages: [`bodies of requests of account ${name}: ${bodies}`],
+  }),
+});
+
 const showCallbackSecret = defineAdminCommand({
   group: 'accounts',
   name: 'callback-secret',
@@ -208,6 +231,7 @@ export const ACCOUNT_COMMANDS = [
   showAccount,
   grantCredits,
   setPlan,
+  setBodies,
   showCallbackSecret,
   rotateCallbackSecret,
 ];

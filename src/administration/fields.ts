@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { parseDuration } from '../config/fields/units.ts';
 import { field } from '../schema/fields.ts';
-import { IMAGE_ANSWERS } from '../store/account.ts';
+import { IMAGE_ANSWERS, KEPT_BODIES } from '../store/account.ts';
 import { timeZoneNamed } from '../store/calendar.ts';
 import { MAX_CREDITS, parseCredits } from '../store/credits.ts';
 import { FEATURES } from '../store/features.ts';
@@ -166,6 +166,15 @@ export const featuresOrNone = removable(featuresIn, FEATURE_NAMES, 'none');
 export const imageAnswerOrDefault = removable(
   (text) => IMAGE_ANSWERS.find((answer) => answer === text.trim()),
   `one of ${IMAGE_ANSWERS.join(', ')}`,
+  'default',
+);
+
+const keptBodiesIn = (text: string) => KEPT_BODIES.find((kept) => kept === text.trim());
+
+/** Of which requests bodies are kept, or `default` for the setting that is less specific. */
+export const keptBodiesOrDefault = removable(
+  keptBodiesIn,
+  `one of ${KEPT_BODIES.join(', ')}`,
   'default',
 );
 

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { field, integer } from '../schema/fields.ts';
 import { matchesPattern } from '../schema/pattern.ts';
-import { type ApiKey, IMAGE_ANSWERS } from '../store/account.ts';
+import { type ApiKey, IMAGE_ANSWERS, KEPT_BODIES } from '../store/account.ts';
 import type { Selection } from '../store/selection.ts';
 import type { Store } from '../store/store.ts';
 import { defineAdminCommand } from './admin-command.ts';
@@ -24,6 +24,7 @@ import {
   features,
   featuresOrNone,
   imageAnswerOrDefault,
+  keptBodiesOrDefault,
   keyReference,
   models,
   modelsOrAll,
@@ -53,6 +54,8 @@ const IMAGES =
 
 const CACHE = 'how long equal requests get the recorded answer; the time of the model by default';
 
+const BODIES = 'bodies that the log of requests keeps; the setting of the account by default';
+
 const id = keyReference('its id or the beginning of it, its hint, or the key itself');
 
 const MODELS = 'models that the key may use, by name, alias or pattern such as claude-*';
@@ -78,6 +81,7 @@ const createKey = defineAdminCommand({
     allow: v.optional(features('provider features that the key may use beyond metered text')),
     images: v.optional(field(v.picklist(IMAGE_ANSWERS), IMAGES)),
     cache: v.optional(cacheTime(CACHE)),
+    bodies: v.optional(field(v.picklist(KEPT_BODIES), BODIES)),
     rpm: v.optional(
       field(integer(1, 1_000_000), "requests per minute; the plan's limit by default"),
     ),
@@ -107,6 +111,7 @@ const createKey = defineAdminCommand({
       budget: options.budget ?? null,
       ...defined({
         ...{ allow: options.allow, images: options.images, cache: options.cache },
+        bodies: options.bodies,
         teamId: team?.id,
       }),
       ...(windows && { windows }),
@@ -114,13 +119,13 @@ const createKey = defineAdminCommand({
     return { ...(await recordOf(store, created)), key };
   },
   audit: (
-    { account, name, expires, models: named, allow, images, cache, rpm, team, ...rest },
+    { account, name, expires, models: named, allow, images, cache, bodies, rpm, team, ...rest },
     created,
   ) => ({
     object: created?.id ?? name,
     details: {
       ...{ account: created?.account ?? account, name, expires: timeText(expires), models: named },
-      ...{ allow, images, cache, rpm, team, ...budgetDetails(rest) },
+      ...{ allow, images, cache, bodies, rpm, team, ...budgetDetails(rest) },
     },
   }),
   warn: ({ models: named = [] }, models) => unknownModels(named, models),
@@ -164,6 +169,7 @@ const setKey = defineAdminCommand({
     allow: v.optional(featuresOrNone('provider features that the key may use beyond metered text')),
     images: v.optional(imageAnswerOrDefault(IMAGES)),
     cache: v.optional(cacheTimeOrDefault(CACHE)),
+    bodies: v.optional(keptBodiesOrDefault(BODIES)),
     rpm: v.optional(rpmOrPlan("requests per minute; the plan's limit by default")),
     budget: v.optional(budget('total budget of the key')),
     ...windowOptions,
@@ -175,16 +181,16 @@ const setKey = defineAdminCommand({
   run: async (store, options) => {
     requireChange(options, ['id']);
     const key = await requireKey(store, options.id);
-    const { name, expires, models: named, allow, images, cache, rpm, team } = options;
+    const { name, expires, models: named, allow, images, cache, bodies, rpm, team } = options;
     const windows = windowsFrom(options, key.windows);
     const teamId =
       typeof team === 'string' ? (await requireTeam(store, team, key.accountId)).id : team;
-    const budgets = { budget: options.budget, windows, teamId, cache };
+    const budgets = { budget: options.budget, windows, teamId, cache, bodies };
     const fields = { name, expiresAt: expires, models: named, allow, images, rpm, ...budgets };
     return recordOf(store, await store.updateKey(key.id, defined(fields)));
   },
   audit: (
-    { id, name, expires, models: named, allow, images, cache, rpm, team, ...budgets },
+    { id, name, expires, models: named, allow, images, cache, bodies, rpm, team, ...budgets },
     key,
   ) => ({
     object: key?.id ?? referenceText(id),
@@ -196,6 +202,7 @@ const setKey = defineAdminCommand({
       allow: removedBy(allow, 'none'),
       images: removedBy(images, 'default'),
       cache: removedBy(cache, 'default'),
+      bodies: removedBy(bodies, 'default'),
       rpm: removedBy(rpm, 'plan'),
       team: removedBy(team, 'none'),
       ...budgetDetails(budgets),

@@ -3,6 +3,7 @@ import {
   type Account,
   type ApiKey,
   IMAGE_ANSWERS,
+  KEPT_BODIES,
   KEY_STATUSES,
   PLANS,
   statusOf,
@@ -28,6 +29,9 @@ export const accountShape = v.object({
   id: v.string(),
   name: v.string(),
   plan: v.picklist(PLANS),
+  bodies: v.optional(
+    v.pipe(v.picklist(KEPT_BODIES), v.description('absent where the model has it')),
+  ),
   createdAt: time,
   credits: creditsShape,
 });
@@ -72,6 +76,9 @@ export const keyShape = v.object({
     v.pipe(v.picklist(IMAGE_ANSWERS), v.description('absent where the configuration has it')),
   ),
   cache: v.optional(v.pipe(v.string(), v.description('absent where the model has it'))),
+  bodies: v.optional(
+    v.pipe(v.picklist(KEPT_BODIES), v.description('absent where the account or the model has it')),
+  ),
   rpm: v.pipe(v.nullable(v.number()), v.description('null for the limit of the plan')),
   budget: budgetShape,
   windows: windowsShape,
@@ -98,8 +105,12 @@ const timeOrNull = (milliseconds: number | null) =>
   milliseconds === null ? null : timeOf(milliseconds);
 
 export function accountRecord(account: Account): AccountRecord {
-  const { id, name, plan, createdAt } = account;
-  return { id, name, plan, createdAt: timeOf(createdAt), credits: creditsOf(account) };
+  const { id, name, plan, bodies, createdAt } = account;
+  return {
+    ...{ id, name, plan, ...(bodies && { bodies }) },
+    createdAt: timeOf(createdAt),
+    credits: creditsOf(account),
+  };
 }
 
 /** A budget may have been set below what is spent: nothing is available then. */
@@ -131,6 +142,7 @@ export async function keyRecords(store: Store, keys: readonly ApiKey[]): Promise
   const windows = await windowsByHolder(store, keys);
   return keys.map((key) => {
     const { id, accountId, name, teamId, hint, models, allow, images, cache, rpm } = key;
+    const { bodies } = key;
     return {
       ...{ id, account: accounts.get(accountId) ?? accountId, name, hint, rpm },
       team: teamId === undefined ? null : (teams.get(teamId) ?? teamId),
@@ -142,6 +154,7 @@ export async function keyRecords(store: Store, keys: readonly ApiKey[]): Promise
       ...(allow && { allow: [...allow] }),
       ...(images && { images }),
       ...(cache && { cache }),
+      ...(bodies && { bodies }),
       budget: totalBudget(key),
       windows: windowRecords(key, windows.get(id) ?? []),
     };

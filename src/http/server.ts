@@ -179,6 +179,7 @@ function observeRequests(server: FastifyInstance, context: AppContext): void {
   server.decorateRequest('reserveMemory', null);
   server.decorateRequest('task', null);
   server.decorateRequest('trace', null);
+  server.decorateRequest('answerCopy', null);
   server.decorateRequest('answering', null);
   server.decorateRequest('isObserved', false);
   server.addHook('onRoute', (route) => {
@@ -234,9 +235,22 @@ function observeRequests(server: FastifyInstance, context: AppContext): void {
     logRequest(line, request);
     // Every request that costs is a POST; readers of this list would fill it.
     if (method === 'POST') {
-      const { holder, failure, textReport, firstFrameMs, task, trace, body, params } = request;
-      const outcome = { holder, failure, textReport, firstFrameMs, task, trace, body, params };
-      recorder.add({ id: request.id, method, route, status, elapsed, ...outcome });
+      const { id, holder, failure, textReport, firstFrameMs, task, trace } = request;
+      const { body, params, answerCopy } = request;
+      const { tags } = request as { readonly tags?: Readonly<Record<string, string>> };
+      const outcome = { holder, failure, textReport, firstFrameMs, task, trace };
+      recorder.add({
+        id,
+        method,
+        route,
+        status,
+        elapsed,
+        ...outcome,
+        body,
+        params,
+        answerCopy,
+        tags,
+      });
     }
     if (request.textReport) {
       recordError(request, status, context.store);

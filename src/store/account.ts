@@ -18,6 +18,8 @@ export interface Account extends Balance {
   /** Secret before the last rotation. It also signs callbacks until the overlap ends. */
   readonly previousSecret?: { readonly secret: string; readonly replacedAt: number } | null;
   readonly createdAt: number;
+  /** Of which requests the log keeps the bodies; absent for the setting of the model. */
+  readonly bodies?: KeptBodies;
 }
 
 /**
@@ -37,6 +39,10 @@ export function previousSecretEnd(
 /** Answers to image requests that choose none: a task, or images as OpenAI has them, as URLs or as base64. */
 export const IMAGE_ANSWERS = ['task', 'url', 'b64_json'] as const;
 export type ImageAnswer = (typeof IMAGE_ANSWERS)[number];
+
+/** Of which requests the log keeps the bodies. */
+export const KEPT_BODIES = ['off', 'errors', 'all'] as const;
+export type KeptBodies = (typeof KEPT_BODIES)[number];
 
 /** API key of an account. The key itself is shown once and not stored. */
 export interface ApiKey {
@@ -58,6 +64,8 @@ export interface ApiKey {
   readonly images?: ImageAnswer;
   /** How long answers are cached, as `1h`, or `off`; absent for the time of the model. */
   readonly cache?: string;
+  /** Of which requests the log keeps the bodies; absent for the setting of the account. */
+  readonly bodies?: KeptBodies;
   /** Requests per minute; null for the limit of the plan. */
   readonly rpm: number | null;
   /** Micro-credits that the key may spend in total; null for no limit but the account's. */
@@ -113,18 +121,20 @@ export type NewKey = Pick<
   | 'allow'
   | 'images'
   | 'cache'
+  | 'bodies'
   | 'rpm'
   | 'budget'
   | 'windows'
   | 'teamId'
 >;
 
-/** Fields of a key that can change; null removes windows, the team, features, the answer to image requests and the cache. */
+/** Fields of a key that can change; null removes windows, the team, features, the answer to image requests, the cache and bodies. */
 export interface KeyChange
   extends Partial<Pick<ApiKey, 'name' | 'expiresAt' | 'models' | 'rpm' | 'budget'>> {
   readonly allow?: readonly string[] | null;
   readonly images?: ApiKey['images'] | null;
   readonly cache?: string | null;
+  readonly bodies?: KeptBodies | null;
   readonly windows?: WindowLimits | null;
   readonly teamId?: string | null;
 }

@@ -1,6 +1,7 @@
 import type {
   Account,
   ApiKey,
+  KeptBodies,
   KeyChange,
   NewAccount,
   NewKey,
@@ -91,6 +92,8 @@ export interface Store extends ConfigEntries {
   /** Adds credits. @param note text for the ledger */
   grant(accountId: string, amount: number, note?: string): Promise<Account>;
   setPlan(accountId: string, plan: Plan): Promise<Account>;
+  /** Of which requests the log keeps the bodies; null for the setting of the model. */
+  setBodies(accountId: string, bodies: KeptBodies | null): Promise<Account>;
   /**
    * Gives an account a new secret for its callbacks. The current one becomes the previous secret, unless
    * `dropPrevious` is set; the one before it is deleted.

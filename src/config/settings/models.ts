@@ -8,6 +8,7 @@ import {
   section,
   withDefault,
 } from '../../schema/fields.ts';
+import { KEPT_BODIES } from '../../store/account.ts';
 import { FEATURES, REFERENCES } from '../../store/features.ts';
 import { identifier, modelIdentifier, text } from '../fields/text.ts';
 import { credits, duration, size } from '../fields/units.ts';
@@ -39,6 +40,11 @@ const about = {
   description: optional(text(), 'Description in the catalog.'),
   created: optional(seconds, 'Release date in the catalog.'),
   ownedBy: withDefault(text(), 'oriel', 'Owner in the catalog.'),
+  requestBodies: optional(
+    v.picklist(KEPT_BODIES),
+    'Of which requests for the model the log keeps the bodies. Unset: requests.bodies.',
+    { example: 'errors' },
+  ),
 };
 
 const route = {

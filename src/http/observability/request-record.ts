@@ -4,12 +4,21 @@ import { secretsRedactor } from '../../routing/redaction.ts';
 import type { NewRequest, RequestAttempt } from '../../store/requests/record.ts';
 import type { RequestLog } from '../../store/requests/request-log.ts';
 import type { KeyHolder } from '../../store/store.ts';
+import { bodiesOf } from './request-bodies.ts';
 
 /** What is known of a request at its end. */
 export interface EndedRequest
   extends Pick<
     FastifyRequest,
-    'id' | 'method' | 'failure' | 'textReport' | 'firstFrameMs' | 'task' | 'trace' | 'body'
+    | 'id'
+    | 'method'
+    | 'failure'
+    | 'textReport'
+    | 'firstFrameMs'
+    | 'task'
+    | 'trace'
+    | 'body'
+    | 'answerCopy'
   > {
   readonly params: unknown;
   /** The route's pattern. */
@@ -19,7 +28,7 @@ export interface EndedRequest
   readonly elapsed: number;
   /** Undefined without a valid key. */
   readonly holder: KeyHolder | undefined;
-  readonly tags?: Readonly<Record<string, string>>;
+  readonly tags?: Readonly<Record<string, string>> | undefined;
 }
 
 /** Characters of a model's name, and of a failure's message, which may quote the request. */
@@ -39,14 +48,18 @@ function textIn(object: unknown, name: string): string | null {
   return typeof text === 'string' ? text.slice(0, MAX_TEXT) : null;
 }
 
+type RecordSettings = Pick<Config, 'providers' | 'requests' | 'models'>;
+
 /** The record of a request that has ended now. */
-export function recordOf(request: EndedRequest, config: Pick<Config, 'providers'>): NewRequest {
+export function recordOf(request: EndedRequest, config: RecordSettings): NewRequest {
   const { holder, failure: refusal, textReport: report, task, trace } = request;
   const { id, method, route, status, elapsed, firstFrameMs, tags = NO_TAGS } = request;
+  const { body, answerCopy } = request;
   const failure = refusal ?? report?.failure ?? null;
   const model = report?.model ?? task?.model ?? null;
   const named = textIn(request.params, 'model') ?? textIn(request.body, 'model');
   const usage = report?.usage ?? null;
+  const isFailed = status >= 400 || failure !== null;
   return {
     id,
     at: Date.now(),
@@ -73,7 +86,7 @@ export function recordOf(request: EndedRequest, config: Pick<Config, 'providers'
     errorType: failure?.type ?? null,
     errorCode: failure?.code ?? null,
     errorMessage: failure?.message.slice(0, MAX_TEXT) ?? null,
-    bodies: null,
+    bodies: holder ? bodiesOf({ body, answerCopy, holder, model, isFailed }, config) : null,
   };
 }
 
@@ -108,11 +121,11 @@ const MINUTE_MS = 60_000;
 /** Adds requests to the log. */
 export class RequestRecorder {
   readonly #log: RequestLog;
-  readonly #config: () => Pick<Config, 'providers'>;
+  readonly #config: () => RecordSettings;
   #minute = 0;
   #strangers = 0;
 
-  constructor(log: RequestLog, config: () => Pick<Config, 'providers'>) {
+  constructor(log: RequestLog, config: () => RecordSettings) {
     this.#log = log;
     this.#config = config;
   }

@@ -22,6 +22,7 @@ const HEADERS = {
 export class SseResponse implements ResponseStream {
   readonly #reply: FastifyReply;
   readonly #signOfLife: string;
+  readonly #copy: ((frames: string | Buffer) => void) | null;
   #idleTimer: NodeJS.Timeout | undefined;
   #drained: Promise<void> | undefined;
   #started = false;
@@ -30,10 +31,18 @@ export class SseResponse implements ResponseStream {
   /** Length of the waiting frames, approximately: of texts in characters. */
   #waitingLength = 0;
 
-  /** @param signOfLife what an idle stream sends, in place of a comment */
-  constructor(reply: FastifyReply, signOfLife = COMMENT) {
+  /**
+   * @param signOfLife what an idle stream sends, in place of a comment
+   * @param copy called with all other frames
+   */
+  constructor(
+    reply: FastifyReply,
+    signOfLife = COMMENT,
+    copy: ((frames: string | Buffer) => void) | null = null,
+  ) {
     this.#reply = reply;
     this.#signOfLife = signOfLife;
+    this.#copy = copy;
   }
 
   /** Milliseconds from the arrival of the request to the first frame that is no sign of life; null before that. */
@@ -72,6 +81,7 @@ export class SseResponse implements ResponseStream {
     if (this.#firstFrameMs === null && frames !== this.#signOfLife) {
       this.#firstFrameMs = this.#reply.elapsedTime;
     }
+    if (this.#copy !== null && frames !== this.#signOfLife) this.#copy(frames);
     if (this.#waiting.length === 0) atEndOfTick(this.#flush);
     this.#waiting.push(frames);
     this.#waitingLength += frames.length;

@@ -132,8 +132,11 @@ export class RetentionSweeper {
     }
     const firstDay = utcDayOf(now - usage);
     while (!this.#closed && (await store.deleteUsage(firstDay)) > 0);
-    const before = now - requests.retention;
-    await store.requests.trim({ before, bodiesBefore: before, maxBytes: requests.maxSize });
+    await store.requests.trim({
+      before: now - requests.retention,
+      bodiesBefore: now - Math.min(requests.retention, requests.bodyRetention),
+      maxBytes: requests.maxSize,
+    });
   }
 
   async #sweepOrphans(): Promise<void> {

@@ -11,6 +11,7 @@ type AccountMethods = Pick<
   | 'createAccount'
   | 'grant'
   | 'setPlan'
+  | 'setBodies'
   | 'rotateCallbackSecret'
   | 'createKey'
   | 'updateKey'
@@ -74,6 +75,12 @@ export function accountMethods({ now, create, change }: Driver): AccountMethods 
     },
     async setPlan(accountId, plan) {
       return changeAccount(accountId, (account) => ({ ...account, plan }));
+    },
+    async setBodies(accountId, bodies) {
+      return changeAccount(accountId, ({ bodies: _, ...rest }) => ({
+        ...rest,
+        ...(bodies && { bodies }),
+      }));
     },
     async rotateCallbackSecret(accountId, dropPrevious) {
       const replacedAt = now();
@@ -194,14 +201,16 @@ function putKey(unit: UnitOfWork, key: ApiKey): ApiKey {
 
 function changedKey(key: ApiKey, change: KeyChange): ApiKey {
   const { allow = key.allow, windows = key.windows, teamId = key.teamId, ...others } = change;
-  const { images = key.images, cache = key.cache, ...fields } = others;
-  const { allow: _, windows: __, teamId: ___, images: ____, cache: _____, ...rest } = key;
+  const { images = key.images, cache = key.cache, bodies = key.bodies, ...fields } = others;
+  const { allow: _, windows: __, teamId: ___, images: ____, cache: _____, ...kept } = key;
+  const { bodies: ______, ...rest } = kept;
   return {
     ...rest,
     ...fields,
     ...(allow && { allow }),
     ...(images && { images }),
     ...(cache && { cache }),
+    ...(bodies && { bodies }),
     ...(windows && { windows }),
     ...(typeof teamId === 'string' && { teamId }),
   };

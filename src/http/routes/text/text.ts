@@ -5,6 +5,7 @@ import type { Endpoint, RequestAddress } from '../../../text/dialects/endpoint.t
 import { fieldRows } from '../../../text/dialects/field-rows.ts';
 import { allDialects } from '../../../text/dialects/registry.ts';
 import { LightAbortSignal } from '../../../upstream/abort-signal.ts';
+import { beginCopy } from '../../observability/request-bodies.ts';
 import { EVENT_STREAM } from '../../openapi/openapi.ts';
 import type { AppContext } from '../../request/app-context.ts';
 import { addEndpoint } from '../../request/endpoint.ts';
@@ -45,7 +46,8 @@ export function addTextEndpoint(
 }
 
 /** The endpoints of all text dialects. */
-export function textRoutes(server: FastifyInstance, { text }: AppContext): void {
+export function textRoutes(server: FastifyInstance, context: AppContext): void {
+  const { text } = context;
   for (const dialect of allDialects()) {
     const { name, requestIdHeader, endpoints, fields, operation = 'chat' } = dialect;
     for (const endpoint of endpoints) {
@@ -60,7 +62,8 @@ export function textRoutes(server: FastifyInstance, { text }: AppContext): void 
         };
         const report = new TextReport(request.trace);
         request.textReport = report;
-        const sse = new SseResponse(reply, dialect.signOfLife);
+        const copy = beginCopy(request, dialect, context.config);
+        const sse = new SseResponse(reply, dialect.signOfLife, copy?.push);
         if (address.stream ?? isStreaming(request)) sse.keepAlive();
         try {
           const whole = await text.answer({
@@ -77,6 +80,7 @@ export function textRoutes(server: FastifyInstance, { text }: AppContext): void 
             report,
           });
           if (whole === null) return reply;
+          copy?.whole(whole);
           // Fastify sends it. A promise of a reply would watch the response by a dozen listeners.
           reply.type('application/json; charset=utf-8');
           return `${whole}\n`;
