@@ -42,7 +42,8 @@ export const requests = v.strictObject({
   ),
   redact: optional(
     v.pipe(v.array(pattern), v.maxLength(50)),
-    'Regular expressions for texts to remove from bodies, beside keys, tokens and passwords.',
+    'Regular expressions for texts to remove from bodies, beside keys, tokens and passwords. Bodies for which they ' +
+      'take longer than 250 ms are not kept.',
     { expects: 'a list of 50 regular expressions at most', example: 'CUST-\\d{6}' },
   ),
   redactEmails: withDefault(

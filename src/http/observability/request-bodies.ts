@@ -132,8 +132,13 @@ const SECRETS: readonly (readonly [source: string, flags: string, replacement?: 
 ];
 const EMAIL = String.raw`[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}`;
 
-/** Milliseconds for all expressions over the bodies of a request. An expression may take exponential time. */
-const REDACTION_MS = 25;
+/**
+ * Milliseconds for all expressions over the bodies of a request, which take less than one. An expression may take
+ * exponential time: after some failures in a row no bodies are kept for a while.
+ */
+const REDACTION_MS = 250;
+const MAX_FAILURES = 3;
+const PAUSE_MS = 60_000;
 
 type Redactor = (texts: readonly string[]) => readonly string[] | null;
 
@@ -153,11 +158,18 @@ function redactorOf(settings: Config['requests']): Redactor {
     `JSON.stringify(JSON.parse(texts).map((text) =>
        all.reduce((rest, [rule, by = '[redacted]']) => rest.replace(rule, by), text)))`,
   );
+  let failures = 0;
+  let pausedUntil = 0;
   const redact: Redactor = (texts) => {
+    if (performance.now() < pausedUntil) return null;
     context['texts'] = JSON.stringify(texts);
     try {
-      return JSON.parse(script.runInContext(context, { timeout: REDACTION_MS })) as string[];
+      const redacted = script.runInContext(context, { timeout: REDACTION_MS });
+      failures = 0;
+      return JSON.parse(redacted) as string[];
     } catch {
+      failures += 1;
+      if (failures >= MAX_FAILURES) pausedUntil = performance.now() + PAUSE_MS;
       return null;
     } finally {
       context['texts'] = '[]';
