@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { optional, withDefault } from '../../schema/fields.ts';
+import { withDefault } from '../../schema/fields.ts';
 import { KEPT_BODIES } from '../../store/account.ts';
 import { duration, size } from '../fields/units.ts';
 
@@ -40,11 +40,12 @@ export const requests = v.strictObject({
     '64KB',
     'Longest body that is kept, in characters. Longer ones are cut.',
   ),
-  redact: optional(
+  redact: withDefault(
     v.pipe(v.array(pattern), v.maxLength(50)),
+    [],
     'Regular expressions for texts to remove from bodies, beside keys, tokens and passwords. Bodies for which they ' +
       'take longer than 250 ms are not kept.',
-    { expects: 'a list of 50 regular expressions at most', example: 'CUST-\\d{6}' },
+    { expects: 'a list of 50 regular expressions at most' },
   ),
   redactEmails: withDefault(
     v.boolean(),

@@ -148,7 +148,7 @@ const REDACTORS = new WeakMap<Config['requests'], Redactor>();
 function redactorOf(settings: Config['requests']): Redactor {
   const known = REDACTORS.get(settings);
   if (known) return known;
-  const own = (settings.redact ?? []).map((source) => [source, 'g'] as const);
+  const own = settings.redact.map((source) => [source, 'g'] as const);
   const rules = [...SECRETS, ...(settings.redactEmails ? [[EMAIL, 'g'] as const] : []), ...own];
   const context = createContext({ rules: JSON.stringify(rules), texts: '[]' });
   // A context of its own, since only there expressions can be interrupted.

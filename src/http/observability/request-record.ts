@@ -51,7 +51,7 @@ function textIn(object: unknown, name: string): string | null {
 type RecordSettings = Pick<Config, 'providers' | 'requests' | 'models'>;
 
 /** The record of a request that has ended now. */
-export function recordOf(request: EndedRequest, config: RecordSettings): NewRequest {
+function recordOf(request: EndedRequest, config: RecordSettings): NewRequest {
   const { holder, failure: refusal, textReport: report, task, trace } = request;
   const { id, method, route, status, elapsed, firstFrameMs, tags = NO_TAGS } = request;
   const { body, answerCopy } = request;
