@@ -53,6 +53,7 @@ export const EXAMPLES: Readonly<Record<string, Readonly<Record<string, object>>>
       maxOutputTokens: 128_000,
       contextWindow: 400_000,
       cache: { ttl: '1h', maxSize: '256MB' },
+      requestBodies: 'errors',
       price: {
         input: 1.25,
         cachedInput: 0.125,
