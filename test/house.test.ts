@@ -22,7 +22,7 @@ const FLOORS: readonly (readonly string[])[] = [
   ['config'],
   ['images', 'safety', 'exchanges'],
   ['store', 'upstream', 'schema', 'threads'],
-  ['failure', 'fair-semaphore', 'libc', 'folders'],
+  ['failure', 'fair-semaphore', 'libc', 'folders', 'clients'],
   ['error-codes', 'warning-codes'],
 ];
 
@@ -75,6 +75,9 @@ const TYPES_ANYWHERE = ['sharp', '#workers/', 'pino'];
 
 /** Libraries that every file may import: options are declared where they are used. */
 const ANYWHERE = ['valibot', '@valibot/to-json-schema'];
+
+/** Rooms that pages run too. They import nothing. */
+const FOR_PAGES = ['clients'];
 
 /** The one file with computed imports. */
 const COMPUTED = 'src/operations/pool/pool.ts';
@@ -159,6 +162,7 @@ function violation(file: string, { specifier, typeOnly }: Import): string | null
       ? null
       : `only ${owners.join(', ')} may import ${specifier}`;
   }
+  if (FOR_PAGES.includes(room(file)!)) return `pages run ${room(file)}: it imports nothing`;
   if (!specifier.startsWith('.') || specifier.endsWith('/package.json')) return null;
   const target = join(dirname(file), specifier);
   for (const [folder, importer] of Object.entries(PRIVATE_FOLDERS)) {
@@ -166,7 +170,9 @@ function violation(file: string, { specifier, typeOnly }: Import): string | null
     return `only ${importer} imports from ${folder}`;
   }
   if (room(target) === room(file)) return null;
-  if (room(file) === 'console' && !typeOnly) return 'the console imports only types of the server';
+  if (room(file) === 'console' && !typeOnly && !FOR_PAGES.includes(room(target)!)) {
+    return 'the console imports only types of the server';
+  }
   if (room(target) === 'workers') return `${specifier} must be imported as #workers/`;
   if (floor(target) === -1) return `${specifier} is on no floor`;
   return floor(target) > floor(file) ? null : `${specifier} is not on a lower floor`;
@@ -214,6 +220,7 @@ describe('imports', () => {
     ['a worker by its path', 'src/http/x.ts', "import '../../workers/image.ts';"],
     ['a worker outside of the pool', 'src/http/x.ts', "import '#workers/image.js';"],
     ['code of the server in a page', 'src/console/x.ts', "import { a } from '../http/a.ts';"],
+    ['anything in a room that pages run', 'src/clients/x.ts', "import { a } from '../failure.ts';"],
     ['a test', 'src/cli/x.ts', "import { oriel } from '../../test/oriel.ts';"],
     ['anything in a file on no floor', 'src/utils.ts', ''],
     ['sharp outside of workers', 'src/operations/x.ts', "import sharp from 'sharp';"],
@@ -256,6 +263,7 @@ describe('imports', () => {
     ],
     ['src/operations/pool/pool.ts', "type A = typeof import('#workers/image.js'); import(name);"],
     ['src/store/drivers/open.ts', "import { a } from './lowdb/a.ts';"],
+    ['src/console/x.ts', "import { a } from '../clients/a.ts';"],
     ['workers/x.ts', "createRequire(import.meta.url)('sharp'); import '../src/operations/a.ts';"],
   ])('of %s are accepted: %s', (file, source) => {
     expect(violations(file, source)).toEqual([]);

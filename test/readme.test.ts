@@ -125,28 +125,31 @@ it('the README has at most 12 KB', () => {
   expect(statSync(join(ROOT, 'README.md')).size).toBeLessThanOrEqual(12 * 1024);
 });
 
-describe.each([...DOCUMENTS, 'CHANGELOG.md', 'config/ci/README.md'])('%s', (name) => {
-  const markdown = readFileSync(join(ROOT, name), 'utf8');
+describe.each([...DOCUMENTS, 'CHANGELOG.md', 'config/ci/README.md', 'src/clients/README.md'])(
+  '%s',
+  (name) => {
+    const markdown = readFileSync(join(ROOT, name), 'utf8');
 
-  it('links only to files that exist', () => {
-    const targets = Array.from(markdown.matchAll(/\]\(([^)\s]+)\)/g), ([, target]) => target!)
-      .filter((target) => !/^https?:/.test(target))
-      .map((target) => join(dirname(name), target.replace(/#.*/, '')));
-    expect(targets.filter((target) => !existsSync(join(ROOT, target)))).toEqual([]);
-  });
+    it('links only to files that exist', () => {
+      const targets = Array.from(markdown.matchAll(/\]\(([^)\s]+)\)/g), ([, target]) => target!)
+        .filter((target) => !/^https?:/.test(target))
+        .map((target) => join(dirname(name), target.replace(/#.*/, '')));
+      expect(targets.filter((target) => !existsSync(join(ROOT, target)))).toEqual([]);
+    });
 
-  it('names only scripts that package.json has', () => {
-    const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
-    const named = Array.from(markdown.matchAll(/\bnpm run ([\w:-]+)/g), ([, script]) => script!);
-    expect(named.filter((script) => scripts[script] === undefined)).toEqual([]);
-  });
+    it('names only scripts that package.json has', () => {
+      const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
+      const named = Array.from(markdown.matchAll(/\bnpm run ([\w:-]+)/g), ([, script]) => script!);
+      expect(named.filter((script) => scripts[script] === undefined)).toEqual([]);
+    });
 
-  it('names only files and folders of the repository that exist', () => {
-    // Parts in capitals are placeholders: `src/operations/NAME.ts`.
-    const paths = Array.from(
-      markdown.matchAll(/`((?:\.ci|bin|config|src|test|workers)\/[\w./-]*)`/g),
-      ([, path]) => path!,
-    ).filter((path) => !/\/[A-Z]+(\.ts|\.json|\/|$)/.test(path));
-    expect(paths.filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
-  });
-});
+    it('names only files and folders of the repository that exist', () => {
+      // Parts in capitals are placeholders: `src/operations/NAME.ts`.
+      const paths = Array.from(
+        markdown.matchAll(/`((?:\.ci|bin|config|src|test|workers)\/[\w./-]*)`/g),
+        ([, path]) => path!,
+      ).filter((path) => !/\/[A-Z]+(\.ts|\.json|\/|$)/.test(path));
+      expect(paths.filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
+    });
+  },
+);

@@ -3,6 +3,7 @@ import { modelCommands } from '../daemon/daemon-commands.ts';
 import {
   chatFlags,
   clientFlags,
+  connectFlags,
   editFlags,
   generateFlags,
   importFlags,
@@ -53,6 +54,19 @@ Comments stay. A running daemon reads the file at SIGHUP.`,
 
 /** The commands that send requests to a daemon. */
 export const clientCommands: readonly CommandDefinition[] = [
+  clientCommand({
+    name: 'connect',
+    summary: 'Show how to connect Codex, Claude Code, an SDK or another client',
+    positionals: [{ syntax: '[client]', description: 'the client; without it, all are listed' }],
+    flags: [options(connectFlags)],
+    notes: ['Nothing is written: copy the files and commands to where they belong.'],
+    examples: [
+      'oriel connect',
+      'oriel connect codex',
+      'oriel connect opencode --url https://oriel.example.com --model gpt-5',
+    ],
+    run: async (input) => (await import('./connect-run.ts')).runConnect(input),
+  }),
   clientCommand({
     name: 'chat',
     summary: 'Talk to a model',

@@ -28,6 +28,11 @@ export const chatFlags = v.strictObject({
   json: flag('print the whole answer as one JSON document'),
 });
 
+export const connectFlags = v.strictObject({
+  model: textFlag('model; default the first text model that the key may use', 'the id of a model'),
+  json: flag('print the configuration, or the list, as JSON'),
+});
+
 export const modelsFlags = v.strictObject({ json: flag('print the catalog as JSON') });
 
 /** Parameters of generations and edits. */

@@ -29,7 +29,7 @@ export interface Document {
 export class DaemonClient {
   /** Without a slash at its end. */
   readonly url: string;
-  readonly #key: string | undefined;
+  readonly key: string | undefined;
   readonly #signal: AbortSignal;
   readonly #upstream = new UpstreamClient();
 
@@ -40,8 +40,8 @@ export class DaemonClient {
   constructor(flags: Flags, signal: AbortSignal) {
     const { url, key } = readFlags(clientFlags, flags);
     this.url = addressOf(url ?? (process.env['ORIEL_URL'] || DEFAULT_URL));
-    this.#key = key ?? (process.env['ORIEL_API_KEY'] || undefined);
-    if (this.#key !== undefined && !/^[\x21-\x7e]+$/.test(this.#key)) {
+    this.key = key ?? (process.env['ORIEL_API_KEY'] || undefined);
+    if (this.key !== undefined && !/^[\x21-\x7e]+$/.test(this.key)) {
       throw usageFailure('--key: expected a key, received a text with blanks or other signs in it');
     }
     this.#signal = signal;
@@ -110,7 +110,7 @@ export class DaemonClient {
   }
 
   #authorization(): Headers {
-    return this.#key === undefined ? {} : { authorization: `Bearer ${this.#key}` };
+    return this.key === undefined ? {} : { authorization: `Bearer ${this.key}` };
   }
 
   async #send(path: string, headers: Headers, body?: string | Buffer): Promise<UpstreamResponse> {
@@ -126,7 +126,7 @@ export class DaemonClient {
         throw this.#withAdvice(error);
       });
     if (exchange.status >= 200 && exchange.status < 300) return exchange;
-    throw await failureOfResponse(exchange, { url: this.url, hasKey: this.#key !== undefined });
+    throw await failureOfResponse(exchange, { url: this.url, hasKey: this.key !== undefined });
   }
 
   async #read(path: string, exchange: UpstreamResponse): Promise<Document> {

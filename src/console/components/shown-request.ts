@@ -1,3 +1,4 @@
+import { shellQuoted } from '../../clients/clients.ts';
 import { SERVER } from '../api/request.ts';
 
 /** A field of a form: a text, or a file by its name. */
@@ -30,13 +31,16 @@ export function curlOf({
 }: ShownRequest): string {
   const body = json !== undefined || form !== undefined;
   const parts = [
-    `curl ${isStream ? '-N ' : ''}${method !== (body ? 'POST' : 'GET') ? `-X ${method} ` : ''}${quoted(new URL(path, SERVER).href)}`,
+    `curl ${isStream ? '-N ' : ''}${method !== (body ? 'POST' : 'GET') ? `-X ${method} ` : ''}${shellQuoted(new URL(path, SERVER).href)}`,
     ...(isOpen ? [] : ['-H "Authorization: Bearer $ORIEL_API_KEY"']),
     ...(json === undefined
       ? []
-      : ["-H 'Content-Type: application/json'", `-d ${quoted(JSON.stringify(json, null, 2))}`]),
+      : [
+          "-H 'Content-Type: application/json'",
+          `-d ${shellQuoted(JSON.stringify(json, null, 2))}`,
+        ]),
     ...(form ?? []).map(formFlag),
-    ...(output === undefined ? [] : [`-o ${quoted(output)}`]),
+    ...(output === undefined ? [] : [`-o ${shellQuoted(output)}`]),
   ];
   return parts.join(' \\\n  ');
 }
@@ -44,11 +48,11 @@ export function curlOf({
 /** A field of a form for curl, which reads `@`, `<` and `;` in the value of -F as instructions. */
 function formFlag([name, value]: ShownField): string {
   if (typeof value === 'string') {
-    return `${/^[@<]|;/.test(value) ? '--form-string' : '-F'} ${quoted(`${name}=${value}`)}`;
+    return `${/^[@<]|;/.test(value) ? '--form-string' : '-F'} ${shellQuoted(`${name}=${value}`)}`;
   }
   const { file } = value;
   const path = /[",;\\]/.test(file) ? `"${file.replace(/["\\]/g, '\\$&')}"` : file;
-  return `-F ${quoted(`${name}=@${path}`)}`;
+  return `-F ${shellQuoted(`${name}=@${path}`)}`;
 }
 
 /** A request as JavaScript with fetch. */
@@ -85,16 +89,6 @@ export function fetchOf({ method, path, json, form, isStream, isOpen }: ShownReq
 
 function indented(value: unknown): string {
   return JSON.stringify(value, null, 2).replaceAll('\n', '\n  ');
-}
-
-/** A text between single quotes for a POSIX shell. */
-function quoted(text: string): string {
-  return `'${text.replaceAll("'", `'\\''`)}'`;
-}
-
-/** A text as a word of a POSIX shell, with quotes where it needs them. */
-export function wordOf(text: string): string {
-  return /^[\w./:=@%+,-]+$/.test(text) ? text : quoted(text);
 }
 
 /** Packages of the official SDKs, and the path of the server that each gets. */

@@ -1,44 +1,23 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { type Block, readBlocks } from '../../../src/clients/clients.ts';
 
-/** A block of code in the section of an agent. */
-interface Block {
-  readonly language: string;
-  /** The last code span before the block: the file whose content it is. */
-  readonly file: string;
-  readonly code: string;
-}
+const README = join(import.meta.dirname, '../../../src/clients/README.md');
 
-const README = join(import.meta.dirname, '../../../src/text/README.md');
-
-/** The section of an agent in src/text/README.md. */
-function sectionOf(agent: string): string {
-  const [, section = ''] = readFileSync(README, 'utf8').split(`\n### ${agent}\n`);
+/** The section of an agent, or of one of its variants, in src/clients/README.md. */
+function sectionOf(name: string): string {
+  const [, section = ''] = readFileSync(README, 'utf8').split(new RegExp(`\n###? ${name}\n`));
   return section.split(/\n##/)[0]!;
 }
 
 /** The version with which a section was tried. */
-export function versionOf(agent: string): string {
-  return /[Vv]ersion (\d+\.\d+\.\d+)/.exec(sectionOf(agent))?.[1] ?? '';
+export function versionOf(name: string): string {
+  return /[Vv]ersion (\d+\.\d+\.\d+)/.exec(sectionOf(name))?.[1] ?? '';
 }
 
-/** The blocks of the section of an agent in src/text/README.md. */
-export function blocksOf(agent: string): Block[] {
-  const body = sectionOf(agent);
-  const blocks = [...body.matchAll(/```(\w+)\n([\s\S]*?)```/g)];
-  if (blocks.length === 0) throw new Error(`src/text/README.md has no section ${agent}`);
-  return blocks.map(({ 1: language = '', 2: code = '', index }) => ({
-    language,
-    file: [...body.slice(0, index).matchAll(/`([^`\n]+)`/g)].at(-1)?.[1] ?? '',
-    code,
-  }));
-}
-
-/** The commands of a terminal. */
-export function commandsOf(blocks: readonly Block[]): string[] {
-  return blocks
-    .filter(({ language }) => language === 'console')
-    .flatMap(({ code }) => code.split('\n'))
-    .filter((line) => line.startsWith('$ '))
-    .map((line) => line.slice(2));
+/** The blocks of a section: what `oriel connect` shows of a client. */
+export function blocksOf(name: string): Block[] {
+  const blocks = readBlocks(sectionOf(name));
+  if (blocks.length === 0) throw new Error(`src/clients/README.md has no section ${name}`);
+  return blocks;
 }

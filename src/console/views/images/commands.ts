@@ -1,4 +1,5 @@
-import { type ShownRequest, wordOf } from '../../components/shown-request.ts';
+import { wordOf } from '../../../clients/clients.ts';
+import type { ShownRequest } from '../../components/shown-request.ts';
 import { itemsOf, sentFields } from './operations.ts';
 import type { Job } from './store.ts';
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** A coding agent, run as its section in src/text/README.md says. */
+/** A coding agent, run as its section in src/clients/README.md says. */
 export interface Agent {
   /** Name of its fixture. */
   readonly name: string;
@@ -11,6 +11,8 @@ export interface Agent {
   readonly package: string;
   readonly version: string;
   readonly bin: string;
+  /** The command to try, and the one that does a task without questions. */
+  readonly task: readonly [string, string];
   /** A word of the configuration that this variant replaces. */
   readonly replace?: readonly [string, string];
 }

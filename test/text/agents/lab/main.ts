@@ -1,5 +1,5 @@
 /**
- * Runs coding agents of the npm registry against the built daemon, each as its section in src/text/README.md
+ * Runs coding agents of the npm registry against the built daemon, each as its section in src/clients/README.md
  * says, and reports whether each finished its task. Requires Node 22.18 or newer, which runs TypeScript and which
  * the agents need.
  *
@@ -21,11 +21,12 @@ import {
 import { delimiter, dirname, join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { parseArgs } from 'node:util';
+import { filled } from '../../../../src/clients/clients.ts';
 import { AZURE_KEY, DEPLOYMENTS, resourceOf, startAzureUpstream } from '../../azure-upstream.ts';
 import { type DialectName, startMockUpstream } from '../../mock-upstream.ts';
 import { FIXTURES, listedTask, readFixture } from '../fixture.ts';
 import { PromptCache } from '../prompt-cache.ts';
-import { blocksOf, commandsOf } from '../readme-section.ts';
+import { blocksOf } from '../readme-section.ts';
 import { scriptedTurn, taskOn } from '../scripted-model.ts';
 import { AGENTS, type Agent } from './agents.ts';
 import { startRecorder } from './recorder.ts';
@@ -196,31 +197,33 @@ async function play(
   mkdirSync(work);
   const file = join(work, 'notes.txt');
   writeFileSync(file, 'The sky is blue.\nThe grass is green.\n');
-  const adapted = (text: string) => {
-    const replaced = agent.replace ? text.replaceAll(...agent.replace) : text;
-    return replaced
-      .replaceAll('sandbox-chat', `to-${upstream}`)
-      .replaceAll('http://127.0.0.1:8787', server)
-      .replaceAll('${{ secrets.ORIEL_API_KEY }}', key);
-  };
-  const blocks = blocksOf(agent.section);
-  for (const { language, file: name, code } of blocks) {
-    if (language === 'console') continue;
-    const path = name.startsWith('~/') ? join(home, name.slice(2)) : join(work, name);
-    mkdirSync(dirname(path), { recursive: true });
-    writeFileSync(path, adapted(code));
+  const connection = { url: server, key, model: `to-${upstream}` };
+  const commands: string[] = [];
+  for (const block of blocksOf(agent.section)) {
+    const { path: name, text } = filled(block, connection);
+    const adapted = agent.replace ? text.replaceAll(...agent.replace) : text;
+    if (name === null)
+      commands.push(
+        ...adapted
+          .replace(...agent.task)
+          .trim()
+          .split('\n'),
+      );
+    else {
+      const path = name.startsWith('~/') ? join(home, name.slice(2)) : join(work, name);
+      mkdirSync(dirname(path), { recursive: true });
+      writeFileSync(path, adapted);
+    }
   }
   const env = {
     PATH: [bin, dirname(process.execPath), process.env['PATH']].join(delimiter),
     HOME: home,
-    ORIEL_API_KEY: key,
     TASK: upstream === 'sandbox' ? listedTask(readFixture(agent.name), work) : taskOn(file),
     LANG: 'C.UTF-8',
     NO_COLOR: '1',
   };
   await run('git', ['init', '-q'], work, env);
-  const script = commandsOf(blocks).map(adapted).join(' && ');
-  return { ...(await run('bash', ['-c', script], work, env)), work };
+  return { ...(await run('bash', ['-c', commands.join(' && ')], work, env)), work };
 }
 
 const upstream = await startMockUpstream();
