@@ -82,7 +82,7 @@ export const consoleOptions = {
   jsx: 'automatic',
   jsxImportSource: 'preact',
   legalComments: 'none',
-  loader: { '.svg': 'copy' },
+  loader: { '.svg': 'copy', '.md': 'text' },
   entryNames: '[name]-[hash]',
   chunkNames: '[name]-[hash]',
   assetNames: '[name]-[hash]',

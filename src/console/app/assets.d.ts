@@ -3,3 +3,9 @@ declare module '*.css' {
   const address: string;
   export default address;
 }
+
+/** The text of a document. */
+declare module '*.md' {
+  const text: string;
+  export default text;
+}

@@ -24,6 +24,7 @@ const ROWS: readonly Row[] = [
   ['chat', 'Chat', 'key', () => import('../views/chat/chat.tsx')],
   ['create', 'Create', 'key', () => import('../views/create/create.tsx')],
   ['tasks', 'Tasks', 'key', () => import('../views/tasks/tasks.tsx')],
+  ['connect', 'Connect', 'key', () => import('../views/connect/connect.tsx')],
   ['usage', 'Usage', 'key', () => import('../views/usage/usage.tsx')],
   ['accounts', 'Accounts & keys', 'owner', () => import('../views/accounts/accounts.tsx')],
   ['models', 'Models & routes', 'owner', () => import('../views/models/models.tsx')],

@@ -1,7 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
 import { Button } from '../../components/button.tsx';
-import { Code } from '../../components/copy.tsx';
-import { Dialog } from '../../components/dialog.tsx';
 import { SelectField } from '../../components/field.tsx';
 import { formatCredits, formatNumber, formatTime } from '../../components/format.ts';
 import { LateField } from '../../components/list.tsx';
@@ -10,7 +8,7 @@ import { FromProgram } from '../../components/snippets.tsx';
 import { Empty, Loaded } from '../../components/states.tsx';
 import { Table } from '../../components/table.tsx';
 import { showToast } from '../../components/toast.tsx';
-import { type Action, ActionDialog } from './action-dialog.tsx';
+import { type Action, ActionDialog, NewKey } from './action-dialog.tsx';
 import { changeOf, grantTo, newAccount, newKey, planOf, revokeOf } from './actions.ts';
 import { type Account, type Key, type Outcome, PageButtons, usePages } from './pages.tsx';
 
@@ -100,23 +98,6 @@ export default function Accounts({ place, session }: ViewProps) {
 
 function showKeysOf(name: string): void {
   open(name ? `accounts?account=${encodeURIComponent(name)}` : 'accounts', { replace: true });
-}
-
-/** A key that was made, which the server keeps nowhere. */
-function NewKey({ text, onClose }: { readonly text: string; readonly onClose: () => void }) {
-  return (
-    <Dialog title="The new key" onClose={onClose}>
-      <div class="stack">
-        <p>It is shown this once: the server keeps only a hash of it. Copy it now.</p>
-        <Code label="API key" text={text} />
-        <p>
-          <Button kind="primary" onClick={onClose}>
-            I have copied it
-          </Button>
-        </p>
-      </div>
-    </Dialog>
-  );
 }
 
 interface TableProps {

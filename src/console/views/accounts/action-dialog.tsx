@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks';
 import { useAction } from '../../api/action.ts';
 import { sendJson } from '../../api/request.ts';
 import { Button } from '../../components/button.tsx';
+import { Code } from '../../components/copy.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { Checkbox, Form, SelectField, TextField } from '../../components/field.tsx';
 import { ErrorState, Loading } from '../../components/states.tsx';
@@ -125,5 +126,22 @@ function Control({ field, ...shared }: ControlProps) {
       autocomplete={type === 'password' ? 'new-password' : 'off'}
       spellcheck={false}
     />
+  );
+}
+
+/** A key that was made, which the server keeps nowhere. */
+export function NewKey({ text, onClose }: { readonly text: string; readonly onClose: () => void }) {
+  return (
+    <Dialog title="The new key" onClose={onClose}>
+      <div class="stack">
+        <p>It is shown this once: the server keeps only a hash of it. Copy it now.</p>
+        <Code label="API key" text={text} />
+        <p>
+          <Button kind="primary" onClick={onClose}>
+            I have copied it
+          </Button>
+        </p>
+      </div>
+    </Dialog>
   );
 }
