@@ -353,7 +353,7 @@ describe('tests that change what others of their process see are in the group of
   });
 });
 
-const FOLDERS = ['bin', 'config', 'src', 'test', 'workers'];
+const FOLDERS = ['bin', 'config', 'docs', 'src', 'test', 'workers'];
 const DOCUMENTS = [
   'CHANGELOG.md',
   'CONTRIBUTING.md',

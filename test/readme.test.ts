@@ -3,6 +3,8 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync 
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { flagFields, flagNames } from '../src/cli/command/command.ts';
+import { COMMANDS } from '../src/cli/commands.ts';
 import { ROOT, temporaryFolder } from './oriel.ts';
 import { copyOfRepository, DOCUMENTS, type Outcome, runDocuments, scriptOf } from './readme.ts';
 
@@ -125,31 +127,100 @@ it('the README has at most 12 KB', () => {
   expect(statSync(join(ROOT, 'README.md')).size).toBeLessThanOrEqual(12 * 1024);
 });
 
-describe.each([...DOCUMENTS, 'CHANGELOG.md', 'config/ci/README.md', 'src/clients/README.md'])(
-  '%s',
-  (name) => {
-    const markdown = readFileSync(join(ROOT, name), 'utf8');
+/** Anchors of the headings of a document, as GitHub makes them. */
+function anchorsOf(markdown: string): string[] {
+  const text = markdown.replace(/^ *```[\s\S]*?^ *```$/gm, '');
+  return Array.from(text.matchAll(/^#+ (.+)$/gm), ([, heading]) =>
+    heading!
+      .replace(/\[([^\]]+)\]\([^)]*\)/g, '$1')
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N}\p{M} _-]/gu, '')
+      .replaceAll(' ', '-'),
+  );
+}
 
-    it('links only to files that exist', () => {
-      const targets = Array.from(markdown.matchAll(/\]\(([^)\s]+)\)/g), ([, target]) => target!)
-        .filter((target) => !/^https?:/.test(target))
-        .map((target) => join(dirname(name), target.replace(/#.*/, '')));
-      expect(targets.filter((target) => !existsSync(join(ROOT, target)))).toEqual([]);
+/** Commands of oriel in a document: in blocks, and as whole code spans. */
+function commandsOf(markdown: string): string[] {
+  const blocks = Array.from(markdown.matchAll(/^ *```(?:sh|console)\n([\s\S]*?)^ *```$/gm));
+  const lines = blocks.flatMap(([, text]) => text!.replaceAll('\\\n', ' ').split('\n'));
+  const spans = Array.from(markdown.matchAll(/`(oriel [^`\n]+)`/g), ([, span]) => span!);
+  return [...lines, ...spans]
+    .flatMap((line) => line.replace(/^\$ /, '').split(/&&|\||;|\$\(|>| -- /))
+    .map((part) => part.trim())
+    .filter((part) => part.startsWith('oriel '));
+}
+
+/** Words of a command line of oriel that its parser would refuse: commands and flags. */
+function unknownWords(line: string): string[] {
+  const [, ...words] = line.replace(/"[^"]*"|'[^']*'/g, 'X').split(/\s+/);
+  const [name = '', ...rest] = words;
+  if (name === 'help' || name.startsWith('-')) return [];
+  let command = COMMANDS.find((one) => one.name === name);
+  if (command === undefined) return [name];
+  for (const word of rest) {
+    command = command.subcommands?.find((one) => one.name === word) ?? command;
+  }
+  const known = (command.flags ?? []).flatMap((group) => flagFields(group).flatMap(flagNames));
+  const flags = rest.filter((word) => /^--?[a-z]/.test(word)).map((word) => word.split('=')[0]!);
+  return flags.filter((flag) => ![...known, '--help'].includes(flag));
+}
+
+it.each([
+  ['oriel convert --format webp photo.jpg', []],
+  ['oriel providers add x --key=- --tset', ['--tset']],
+  ['oriel conect', ['conect']],
+])('%s has the unknown words %j', (line, words) => {
+  expect(unknownWords(line)).toEqual(words);
+});
+
+describe.each([
+  ...DOCUMENTS,
+  'CHANGELOG.md',
+  'config/ci/README.md',
+  'config/nodes/README.md',
+  'src/clients/README.md',
+  'src/console/README.md',
+  'test/gallery/README.md',
+])('%s', (name) => {
+  const markdown = readFileSync(join(ROOT, name), 'utf8');
+  /** Files of the repository that it links to, with the anchors. */
+  const linked = Array.from(markdown.matchAll(/\]\(([^)\s]+)\)/g), ([, target]) => target!)
+    .filter((target) => !/^https?:/.test(target))
+    .map((target) => {
+      const [path = '', anchor] = target.split('#');
+      return [path === '' ? name : join(dirname(name), path), anchor] as const;
     });
 
-    it('names only scripts that package.json has', () => {
-      const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
-      const named = Array.from(markdown.matchAll(/\bnpm run ([\w:-]+)/g), ([, script]) => script!);
-      expect(named.filter((script) => scripts[script] === undefined)).toEqual([]);
-    });
+  it('links only to files that exist', () => {
+    const targets = linked.map(([path]) => path);
+    expect(targets.filter((target) => !existsSync(join(ROOT, target)))).toEqual([]);
+  });
 
-    it('names only files and folders of the repository that exist', () => {
-      // Parts in capitals are placeholders: `src/operations/NAME.ts`.
-      const paths = Array.from(
-        markdown.matchAll(/`((?:\.ci|bin|config|src|test|workers)\/[\w./-]*)`/g),
-        ([, path]) => path!,
-      ).filter((path) => !/\/[A-Z]+(\.ts|\.json|\/|$)/.test(path));
-      expect(paths.filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
+  it('links only to headings that exist', () => {
+    const missing = linked.filter(([path, anchor]) => {
+      if (anchor === undefined || !path.endsWith('.md')) return false;
+      return !anchorsOf(readFileSync(join(ROOT, path), 'utf8')).includes(anchor);
     });
-  },
-);
+    expect(missing).toEqual([]);
+  });
+
+  it('has only commands and flags that exist', () => {
+    const faults = commandsOf(markdown).filter((line) => unknownWords(line).length > 0);
+    expect(faults).toEqual([]);
+  });
+
+  it('names only scripts that package.json has', () => {
+    const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
+    const named = Array.from(markdown.matchAll(/\bnpm run ([\w:-]+)/g), ([, script]) => script!);
+    expect(named.filter((script) => scripts[script] === undefined)).toEqual([]);
+  });
+
+  it('names only files and folders of the repository that exist', () => {
+    // Parts in capitals are placeholders: `src/operations/NAME.ts`.
+    const paths = Array.from(
+      markdown.matchAll(/`((?:\.ci|bin|config|src|test|workers)\/[\w./-]*)`/g),
+      ([, path]) => path!,
+    ).filter((path) => !/\/[A-Z]+(\.[\w.]+|\/|$)/.test(path));
+    expect(paths.filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
+  });
+});

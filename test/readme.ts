@@ -33,6 +33,11 @@ export const DOCUMENTS = [
   'SECURITY.md',
   'CONTRIBUTING.md',
   'DECISIONS.md',
+  'docs/start.md',
+  'docs/providers.md',
+  'docs/images.md',
+  'docs/production.md',
+  'docs/comparison.md',
 ];
 
 const PHOTOGRAPHS = ['photo-1.jpg', 'photo-2.jpg', 'drawing.png', 'photos/trip/photo-3.jpg'];
