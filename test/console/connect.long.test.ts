@@ -33,8 +33,8 @@ describeConsole('the page Connect', ({ open, check, createKey, daemon, post }) =
     await page.getByText(/^Connected\. sandbox-chat, status 200, [\d.]+ ?m?s$/).waitFor();
     await check(page, 'connect');
 
-    // Another request with the key, which fails.
-    await page.getByRole('button', { name: 'Wait for another' }).click();
+    // Another client waits for its own request, which fails.
+    await page.getByRole('link', { name: 'n8n' }).click();
     await page.getByText('Waiting for the first request').waitFor();
     await post('v1/chat/completions', { model: 'none', messages: [] }, key);
     await page.getByText(/^A request failed\. .+status 4\d\d \(\w+\)/).waitFor();

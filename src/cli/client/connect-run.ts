@@ -14,20 +14,15 @@ import { inSession } from './session.ts';
 /** Stand for a key and a model that are not known. */
 const UNKNOWN = { key: 'YOUR_KEY', model: 'YOUR_MODEL' };
 
-const CONTROL = /\p{Cc}/u;
-
 /** Prints the configuration of a client, or the list of clients. */
 export async function runConnect({ positionals: [given], flags }: CommandInput): Promise<number> {
   const { model, json } = readFlags(connectFlags, flags);
-  if (model !== undefined && CONTROL.test(model)) {
+  if (model !== undefined && /\p{Cc}/u.test(model)) {
     throw usageFailure('--model: expected a name on one line, received control characters');
   }
   const file = createRequire(import.meta.url).resolve('#clients/README.md');
   const clients = readClients(readFileSync(file, 'utf8'));
-  if (given === undefined) {
-    await listClients(clients, json);
-    return 0;
-  }
+  if (given === undefined) return listClients(clients, json);
   const name = String(given);
   const client = clients.find(({ id }) => id === name.toLowerCase());
   if (client === undefined) {
@@ -45,16 +40,12 @@ export async function runConnect({ positionals: [given], flags }: CommandInput):
   });
 }
 
-async function listClients(clients: readonly Client[], json: boolean): Promise<void> {
-  if (json) {
-    await printJson({ clients: clients.map(({ blocks, notes, ...facts }) => facts) });
-    return;
-  }
+async function listClients(clients: readonly Client[], json: boolean): Promise<number> {
+  const facts = clients.map(({ blocks, notes, ...rest }) => rest);
   const titles = ['CLIENT', 'NAME', 'KIND', 'FORMAT', 'TESTED'].map((title) => ({ title }));
-  await printTable(
-    titles,
-    clients.map(({ id, name, kind, format, version }) => [id, name, kind, format, version ?? '-']),
-  );
+  const rows = facts.map((client) => Object.values(client).map((value) => value ?? '-'));
+  await (json ? printJson({ clients: facts }) : printTable(titles, rows));
+  return 0;
 }
 
 /** The first text model of the daemon. A daemon that cannot be asked is no reason to show nothing. */

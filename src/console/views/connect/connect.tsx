@@ -1,11 +1,5 @@
 import { useState } from 'preact/hooks';
-import {
-  type Client,
-  type Connection,
-  EXAMPLE,
-  filled,
-  readClients,
-} from '../../../clients/clients.ts';
+import { type Client, EXAMPLE, filled, readClients } from '../../../clients/clients.ts';
 import markdown from '../../../clients/README.md';
 import { SERVER } from '../../api/request.ts';
 import { useModels } from '../../api/resource.ts';
@@ -14,7 +8,7 @@ import { Button } from '../../components/button.tsx';
 import { Code } from '../../components/copy.tsx';
 import { SelectField, TextField } from '../../components/field.tsx';
 import { Link, type ViewProps } from '../../components/navigation.tsx';
-import { Empty, Loaded } from '../../components/states.tsx';
+import { Loaded } from '../../components/states.tsx';
 import { Tabs } from '../../components/tabs.tsx';
 import { type Action, ActionDialog, NewKey } from '../accounts/action-dialog.tsx';
 import { newKey } from '../accounts/actions.ts';
@@ -34,12 +28,13 @@ const KINDS = [
 
 /** The configuration of a client, filled in, and its first request as it arrives. */
 export default function Connect({ place, session }: ViewProps) {
-  const client = CLIENTS.find(({ id }) => id === (place.rest || CLIENTS[0]!.id));
+  const client = CLIENTS.find(({ id }) => id === place.rest) ?? CLIENTS[0]!;
+  const models = useModels();
   return (
     <>
       <h1>Connect</h1>
       <p>Choose a client, copy its configuration, and see its first request arrive.</p>
-      <div class="connect">
+      <div class="connect stack">
         <div class="clients">
           {KINDS.map(([kind, title]) => (
             <section key={kind} aria-label={title}>
@@ -49,7 +44,8 @@ export default function Connect({ place, session }: ViewProps) {
                   <li key={id}>
                     <Link
                       to={`connect/${id}`}
-                      aria-current={id === client?.id ? 'page' : undefined}
+                      class="button quiet"
+                      aria-current={id === client.id ? 'page' : undefined}
                     >
                       {name}
                     </Link>
@@ -59,59 +55,58 @@ export default function Connect({ place, session }: ViewProps) {
             </section>
           ))}
         </div>
-        {client ? (
-          <Configured client={client} session={session} />
-        ) : (
-          <Empty title="There is no such client" />
-        )}
+        <Loaded resource={models}>
+          {(list) => {
+            const names = list.filter(({ type, id }) => type === 'text' && !id.includes('*'));
+            const models = names.length > 0 ? names.map(({ id }) => id) : ['YOUR_MODEL'];
+            return <Configured client={client} session={session} models={models} />;
+          }}
+        </Loaded>
       </div>
     </>
   );
 }
 
-function Configured({ client, session }: { readonly client: Client; readonly session: Session }) {
-  const models = useModels();
-  const [chosen, setChosen] = useState<Partial<Connection>>({});
+interface ConfiguredProps {
+  readonly client: Client;
+  readonly session: Session;
+  readonly models: readonly string[];
+}
+
+function Configured({ client, session, models }: ConfiguredProps) {
+  const [url, setUrl] = useState(SERVER.href.replace(/\/$/, ''));
+  const [model, setModel] = useState(models[0]!);
   const [key, setKey] = useState({ id: session.key.id, secret: EXAMPLE.key });
+  const blocks = client.blocks.map((block) => filled(block, { url, model, key: key.secret }));
+  const version = client.version && `Version ${client.version} ran with this configuration. `;
   return (
     <section class="stack" aria-label={client.name}>
-      <Loaded resource={models}>
-        {(list) => {
-          const names = list.filter(({ type, id }) => type === 'text' && !id.includes('*'));
-          const { url = SERVER.href.replace(/\/$/, ''), model = names[0]?.id ?? 'YOUR_MODEL' } =
-            chosen;
-          const choose = (name: keyof Connection) => (value: string) =>
-            setChosen({ ...chosen, [name]: value });
-          return (
-            <>
-              <fieldset class="filters">
-                <legend class="hidden">Values of the configuration</legend>
-                <TextField
-                  label="Address"
-                  value={url}
-                  onValue={choose('url')}
-                  autocomplete="off"
-                  spellcheck={false}
-                />
-                <SelectField
-                  label="Model"
-                  value={model}
-                  choices={names.length > 0 ? names.map(({ id }) => id) : [model]}
-                  onValue={choose('model')}
-                />
-                {session.owner && <KeyField session={session} id={key.id} onKey={setKey} />}
-              </fieldset>
-              {key.secret === EXAMPLE.key && (
-                <p class="muted">
-                  Put an API key in place of {EXAMPLE.key}: the server keeps only a hash of each.
-                </p>
-              )}
-              <Configuration client={client} connection={{ url, model, key: key.secret }} />
-            </>
-          );
-        }}
-      </Loaded>
-      <FirstRequest key={key.id} id={key.id} isOwner={session.owner} />
+      <div class="columns">
+        <TextField label="Address" value={url} onValue={setUrl} autocomplete="off" />
+        <SelectField label="Model" value={model} choices={models} onValue={setModel} />
+        {session.owner && <KeyField session={session} id={key.id} onKey={setKey} />}
+      </div>
+      {key.secret === EXAMPLE.key && (
+        <p class="muted">
+          Put an API key in place of {EXAMPLE.key}: the server keeps only a hash of each.
+        </p>
+      )}
+      <Tabs
+        key={client.id}
+        label={`Configuration of ${client.name}`}
+        tabs={blocks.map(({ path, text }) => {
+          const label = path ?? 'Terminal';
+          return { label, content: () => <Code label={label} text={text} /> };
+        })}
+      />
+      <FirstRequest key={`${client.id} ${key.id}`} id={key.id} isOwner={session.owner} />
+      <ul class="notes">
+        {[...client.notes, `${version ?? ''}It speaks ${client.format}.`].map((note) => (
+          <li key={note}>
+            {note.split('`').map((part, index) => (index % 2 === 1 ? <code>{part}</code> : part))}
+          </li>
+        ))}
+      </ul>
     </section>
   );
 }
@@ -126,7 +121,7 @@ interface KeyFieldProps {
 function KeyField({ session, id, onKey }: KeyFieldProps) {
   const keys = usePages<{ readonly keys: readonly Key[] }>('keys/list');
   const [action, setAction] = useState<Action>();
-  const [made, setMade] = useState<{ readonly id: string; readonly secret: string }>();
+  const [made, setMade] = useState<string>();
   const listed = keys.data?.result.keys.filter(({ status }) => status === 'active') ?? [];
   const names = new Map([
     [session.key.id, `${session.key.name} (this session)`],
@@ -149,47 +144,14 @@ function KeyField({ session, id, onKey }: KeyFieldProps) {
           onClose={() => setAction(undefined)}
           onDone={({ result }) => {
             setAction(undefined);
-            const key = { id: String(result['id']), secret: String(result['key']) };
-            setMade(key);
-            onKey(key);
+            const secret = String(result['key']);
+            setMade(secret);
+            onKey({ id: String(result['id']), secret });
             keys.reload();
           }}
         />
       )}
-      {made && <NewKey text={made.secret} onClose={() => setMade(undefined)} />}
-    </>
-  );
-}
-
-interface ConfigurationProps {
-  readonly client: Client;
-  readonly connection: Connection;
-}
-
-function Configuration({ client, connection }: ConfigurationProps) {
-  const blocks = client.blocks.map((block) => filled(block, connection));
-  return (
-    <>
-      <Tabs
-        key={client.id}
-        label={`Configuration of ${client.name}`}
-        tabs={blocks.map(({ path, text }) => {
-          const label = path ?? 'Terminal';
-          return { label, content: () => <Code label={label} text={text} /> };
-        })}
-      />
-      <ul class="notes">
-        {client.notes.map((note) => (
-          <li key={note}>
-            {note.split('`').map((part, index) => (index % 2 === 1 ? <code>{part}</code> : part))}
-          </li>
-        ))}
-        <li>
-          {client.version
-            ? `Version ${client.version} ran with this configuration. It speaks ${client.format}.`
-            : `It speaks ${client.format}.`}
-        </li>
-      </ul>
+      {made && <NewKey text={made} onClose={() => setMade(undefined)} />}
     </>
   );
 }

@@ -1,7 +1,6 @@
 import { useRef } from 'preact/hooks';
 import type { OwnerRequestRecord } from '../../../http/routes/account/requests.ts';
 import { useJson, useRefresh } from '../../api/resource.ts';
-import { Button } from '../../components/button.tsx';
 import { formatDuration } from '../../components/format.ts';
 import { Link } from '../../components/navigation.tsx';
 import { ErrorState } from '../../components/states.tsx';
@@ -27,10 +26,6 @@ export function FirstRequest({ id, isOwner }: FirstRequestProps) {
   if (data && before.current === undefined) before.current = latest?.id ?? null;
   const arrived = latest && latest.id !== before.current ? latest : undefined;
   useRefresh(() => arrived || reload(), INTERVAL);
-  const again = () => {
-    before.current = latest?.id ?? null;
-    reload();
-  };
   if (error) return <ErrorState error={error} onRetry={reload} />;
   return (
     <div class={`notice ${arrived && (arrived.status < 400 ? 'good' : 'bad')}`}>
@@ -46,11 +41,8 @@ export function FirstRequest({ id, isOwner }: FirstRequestProps) {
           'Waiting for the first request with this key…'
         )}
       </p>
-      {arrived && (
-        <p class="row">
-          {isOwner && <Link to={`requests?key=${encodeURIComponent(id)}`}>Show its requests</Link>}
-          <Button onClick={again}>Wait for another</Button>
-        </p>
+      {arrived && isOwner && (
+        <Link to={`requests?key=${encodeURIComponent(id)}`}>Show the requests of this key</Link>
       )}
     </div>
   );
