@@ -42,11 +42,11 @@ function withLinks(line, file) {
 
 rmSync(FOLDER, { recursive: true, force: true });
 mkdirSync(join(FOLDER, 'public'), { recursive: true });
+copyFileSync(join(ROOT, 'src/console/app/icon.svg'), join(FOLDER, 'public/icon.svg'));
 for (const [, pages] of SIDEBAR) {
   for (const [address, , file] of pages) {
     const text = pageOf(readFileSync(join(ROOT, file), 'utf8'), file).join('\n');
     writeFileSync(join(FOLDER, `${address}.md`), text);
-    if (address === 'start') writeFileSync(join(FOLDER, 'index.md'), text);
   }
 }
 await build(join(ROOT, 'docs'));

@@ -21,6 +21,7 @@ function anchorOf(heading) {
 export default defineConfig({
   title: 'Oriel',
   description: 'A command line for images, and a gateway to AI models that you host.',
+  head: [['link', { rel: 'icon', href: '/icon.svg' }]],
   srcDir: '.pages',
   outDir: '.site',
   cacheDir: '.cache',
@@ -28,13 +29,16 @@ export default defineConfig({
   themeConfig: {
     search: { provider: 'local' },
     nav: [
-      { text: 'Start', link: '/start' },
+      { text: 'Start', link: '/' },
       { text: 'Connect', link: '/connect' },
       { text: 'HTTP API', link: '/http' },
     ],
     sidebar: SIDEBAR.map(([text, pages]) => ({
       text,
-      items: pages.map(([address, title]) => ({ text: title, link: `/${address}` })),
+      items: pages.map(([address, title]) => ({
+        text: title,
+        link: address === 'index' ? '/' : `/${address}`,
+      })),
     })),
     outline: [2, 3],
   },

@@ -3,7 +3,7 @@ export const SIDEBAR = [
   [
     'Get started',
     [
-      ['start', 'Start in five minutes', 'docs/start.md'],
+      ['index', 'Start in five minutes', 'docs/start.md'],
       ['connect', 'Connect a client', 'src/clients/README.md'],
       ['providers', 'Providers and models', 'docs/providers.md'],
       ['images', 'Images on the command line', 'docs/images.md'],
@@ -45,8 +45,8 @@ export const SIDEBAR = [
   ],
 ];
 
-/** Addresses of pages by their files. The README is the first page, as `docs/start.md` is. */
+/** Addresses of pages by their files. The README's is the first page. */
 export const PAGES = new Map([
   ...SIDEBAR.flatMap(([, pages]) => pages.map(([address, , file]) => [file, address])),
-  ['README.md', 'start'],
+  ['README.md', 'index'],
 ]);
