@@ -1,5 +1,5 @@
 import { useRef } from 'preact/hooks';
-import type { OwnerRequestRecord } from '../../../http/routes/account/requests.ts';
+import type { OwnerRequestRecord } from '../../../administration/request-records.ts';
 import { useJson, useRefresh } from '../../api/resource.ts';
 import { formatDuration } from '../../components/format.ts';
 import { Link } from '../../components/navigation.tsx';
