@@ -204,7 +204,7 @@ export const rpmOrPlan = removable(
 /** Dimensions of a report of usage. */
 export const usageColumns = parsed(
   usageDimensions,
-  `some of ${USAGE_DIMENSIONS.join(', ')}, with commas between them`,
+  `some of ${USAGE_DIMENSIONS.join(', ')} and tag:NAME, with commas between them`,
 );
 
 /** A time before now, in milliseconds since the epoch. */

@@ -4,6 +4,7 @@ import { toCredits } from '../store/credits.ts';
 import { type UsageCounts, utcDayOf } from '../store/ledger.ts';
 import type { Store } from '../store/store.ts';
 import {
+  isTagDimension,
   sumUsage,
   type UsageDimension,
   type UsageFilter,
@@ -29,6 +30,14 @@ export interface UsageRecord extends UsageTotal {
   readonly keyId?: string | null;
   readonly model?: string;
   readonly day?: string;
+  /** Values of tags by their names; null for requests without the tag. */
+  readonly tags?: Readonly<Record<string, string | null>>;
+}
+
+/** The cell of a dimension in a table: the name of what the row sums, or the value of a tag; null for none. */
+export function cellOf(record: UsageRecord, dimension: UsageDimension): string | null {
+  const value = isTagDimension(dimension) ? record.tags?.[dimension.slice(4)] : record[dimension];
+  return value ?? null;
 }
 
 export interface UsageReport {
@@ -121,13 +130,15 @@ function totalOf({ names: _, spent, ...counts }: UsageSum): UsageTotal {
 }
 
 function recordOf(sum: UsageSum, nameOf: NameOf): UsageRecord {
-  const { account, team, key, model, day } = sum.names;
+  const { account, team, key, model, day, ...others } = sum.names;
+  const tags = Object.entries(others).map(([dimension, value]) => [dimension.slice(4), value]);
   return {
     ...(account != null && { account: nameOf('account', account)!, accountId: account }),
     ...(team !== undefined && { team: nameOf('team', team), teamId: team }),
     ...(key !== undefined && { key: nameOf('key', key), keyId: key }),
     ...(model != null && { model }),
     ...(day != null && { day }),
+    ...(tags.length > 0 && { tags: Object.fromEntries(tags) }),
     ...totalOf(sum),
   };
 }
@@ -186,7 +197,7 @@ export function csvOf({ by, rows }: UsageReport): string {
   ];
   const lines = rows.map((record) => [
     ...by.flatMap((dimension) => {
-      const name = record[dimension] ?? '';
+      const name = cellOf(record, dimension) ?? '';
       if (dimension === 'team') return [name, record.teamId ?? ''];
       return dimension === 'key' ? [name, record.keyId ?? ''] : name;
     }),

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { day, field } from '../schema/fields.ts';
 import { notFound } from '../store/errors.ts';
-import type { UsageDimension } from '../store/usage-report.ts';
+import { isTagDimension, type UsageDimension } from '../store/usage-report.ts';
 import { type AdminTable, defineAdminCommand } from './admin-command.ts';
 import {
   accountReference,
@@ -14,6 +14,7 @@ import { accountIdOf, requireKey } from './find.ts';
 import { decimal } from './records.ts';
 import {
   COUNTS,
+  cellOf,
   csvOf,
   reportUsage,
   teamIdsOf,
@@ -26,7 +27,7 @@ const report = defineAdminCommand({
   group: 'usage',
   name: 'report',
   isTopLevel: true,
-  summary: 'Show requests, tokens and credits by account, team, key, model and day',
+  summary: 'Show requests, tokens and credits by account, team, key, model, day and tag',
   positionals: [],
   options: v.strictObject({
     by: v.optional(usageColumns('group rows by'), 'account,model'),
@@ -38,7 +39,7 @@ const report = defineAdminCommand({
     model: v.optional(modelName('only this model or image endpoint')),
     csv: v.optional(field(v.boolean(), 'print comma-separated values instead of a table'), false),
   }),
-  examples: ['usage', 'usage --by key,model,day --account ci --csv'],
+  examples: ['usage', 'usage --by key,model,day --account ci --csv', 'usage --by tag:run'],
   run: async (store, { by, from, to, account, team, key, model }): Promise<UsageReport> => {
     const accountId = await accountIdOf(store, account);
     const teamIds = team === undefined ? undefined : await teamIdsOf(store, team, accountId);
@@ -60,13 +61,14 @@ function rowsOf({ by, rows, total }: UsageReport): string[][] {
     decimal(record.credits),
   ];
   const cell = (record: UsageRecord, dimension: UsageDimension) => {
-    const name = record[dimension] ?? '-';
+    const name = cellOf(record, dimension) ?? '-';
     // Names of keys need not be unique.
     return dimension === 'key' && record.keyId ? `${name} (${record.keyId})` : name;
   };
   return [
     [
-      ...by.map((dimension) => dimension.toUpperCase()),
+      // Names of tags keep their case.
+      ...by.map((one) => (isTagDimension(one) ? `TAG:${one.slice(4)}` : one.toUpperCase())),
       ...COUNTS.map(([, , title]) => title),
       'CREDITS',
     ],

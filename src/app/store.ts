@@ -49,7 +49,7 @@ export async function openDaemonStore({
   options,
   started,
 }: Start): Promise<OpenedStore> {
-  const { server, store: settings, dataDir } = state.config;
+  const { server, store: settings, dataDir, limits } = state.config;
   const { acceptClock = false, newStore = false, version, stop } = options;
   for (const warning of await checkDataFolder(dataDir)) {
     log.warn({ folder: warning }, 'others may write in the data folder');
@@ -75,6 +75,7 @@ export async function openDaemonStore({
     directory: join(dataDir, 'store'),
     settings,
     acceptClock,
+    tagSets: limits.tagSets,
     // Until the start has succeeded or is cancelled, calls wait for the database.
     starting: stop ? AbortSignal.any([stop, started.signal]) : started.signal,
     onWait: (failure) => logOutage(failure, 'waiting for the database'),

@@ -1,6 +1,7 @@
 import multipart from '@fastify/multipart';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { handsOver } from '../store/nodes.ts';
+import { NO_TAGS } from '../store/tags.ts';
 import { batchRoutes } from './batch/routes.ts';
 import { serverLog } from './observability/log.ts';
 import { RequestRecorder } from './observability/request-record.ts';
@@ -174,6 +175,7 @@ function observeRequests(server: FastifyInstance, context: AppContext): void {
   const logRequest = requestLogger(log);
   server.decorateRequest('holder', null as unknown as FastifyRequest['holder']);
   server.decorateRequest('textReport', null);
+  server.decorateRequest('tags', null as unknown as FastifyRequest['tags']);
   server.decorateRequest('firstFrameMs', null);
   server.decorateRequest('failure', null);
   server.decorateRequest('reserveMemory', null);
@@ -191,6 +193,7 @@ function observeRequests(server: FastifyInstance, context: AppContext): void {
   });
   server.addHook('onRequest', (request, reply, next) => {
     reply.header('x-request-id', request.id);
+    request.tags = NO_TAGS;
     const { raw } = reply;
     raw.once('close', () => {
       // Fastify calls no hook for a response whose connection was closed before its end.

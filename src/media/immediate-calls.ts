@@ -25,6 +25,10 @@ export interface ImmediateCall {
   readonly holder: KeyHolder;
   readonly requestId: string;
   readonly fields: Fields;
+  /** Tags by which usage is counted, as one text; absent or empty without any. */
+  readonly tags?: string;
+  /** Called with the micro-credits that the request was charged. */
+  readonly onCharged?: (charge: number) => void;
   /** Aborts when the client disconnects. */
   readonly signal: AbortSignal;
 }
@@ -88,7 +92,7 @@ interface CalledModel {
  */
 async function callProvider<Answer>(
   services: MediaServices,
-  { holder, requestId, signal }: ImmediateCall,
+  { holder, requestId, tags, onCharged, signal }: ImmediateCall,
   { id, part, model, prefix }: CalledModel,
   attempt: (provider: MediaProvider, context: ProviderContext) => Promise<Answer>,
 ): Promise<Answer> {
@@ -97,10 +101,13 @@ async function callProvider<Answer>(
   const { account, key } = holder;
   const { perRequest } = model.price;
   const reservation = await store.reserve(account.id, key.id, perRequest);
-  const charge = () =>
-    store.settle(reservation, { model: id, counts: { requests: 1 }, charge: perRequest });
+  const metered = { model: id, tags };
+  const charge = async () =>
+    onCharged?.(
+      await store.settle(reservation, { ...metered, counts: { requests: 1 }, charge: perRequest }),
+    );
   const recordError = () =>
-    store.settle(reservation, { model: id, counts: { requests: 1, errors: 1 }, charge: 0 });
+    store.settle(reservation, { ...metered, counts: { requests: 1, errors: 1 }, charge: 0 });
   const deadline = performance.now() + longestTotal(config, model.routes);
   let isSent = false;
   const timeoutsFor = (settings: Provider) => {

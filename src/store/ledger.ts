@@ -42,7 +42,7 @@ export interface UsageCounts {
   readonly errors?: number;
 }
 
-/** Usage of one model by one key on one day (UTC). */
+/** Usage of one model by one key on one day (UTC), of requests with the same tags. */
 export interface UsageRow extends UsageCounts {
   readonly accountId: string;
   /** Absent in rows of earlier versions, which are the sums of all keys of the account. */
@@ -51,6 +51,8 @@ export interface UsageRow extends UsageCounts {
   readonly teamId?: string;
   /** Day in UTC: `2026-11-21`. */
   readonly day: string;
+  /** Tags of the requests, as one text: see `tagSetOf`. Absent without any. */
+  readonly tags?: string;
   /** Identifier of a model, or endpoint of an operation: `batch-convert-images`. */
   readonly model: string;
   /** Micro-credits. */
@@ -156,4 +158,6 @@ export interface MeteredUsage {
   readonly model: string;
   readonly counts: Partial<UsageCounts>;
   readonly charge: number;
+  /** Tags of the request, as one text; absent or empty without any. */
+  readonly tags?: string | undefined;
 }

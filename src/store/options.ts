@@ -33,6 +33,8 @@ export interface StoreOptions {
   readonly directory: string;
   /** Clock, in milliseconds since the epoch; `Date.now` by default. */
   readonly now?: () => number;
+  /** Distinct sets of tags that are counted for an account and a day; 1,000 by default. */
+  readonly tagSets?: number;
   /** Until it aborts, calls wait for a database that is away instead of failing. */
   readonly starting?: AbortSignal | undefined;
   /** Called with each failure after which a call waits because of `starting`. */

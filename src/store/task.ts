@@ -66,6 +66,8 @@ export interface Task {
   readonly idempotency: { readonly key: string; readonly fingerprint: string } | null;
   /** The client's span (W3C Trace Context); absent without one, and where no traces are sent. */
   readonly traceparent?: string;
+  /** Tags of the request, as one text; absent without any. */
+  readonly tags?: string;
 }
 
 /** A claim of a task by a node, or a pending task. `attempts` is the fence of its changes. */
@@ -225,6 +227,7 @@ export interface NewTask
     | 'callbackUrl'
     | 'idempotency'
     | 'traceparent'
+    | 'tags'
   > {
   /** Micro-credits to reserve until the task ends. */
   readonly reservation: number;

@@ -1,14 +1,24 @@
 import { setImmediate } from 'node:timers/promises';
 import { Failure } from '../failure.ts';
 import { NO_USAGE, type UsageCounts, type UsageRow } from './ledger.ts';
+import { TAG_NAME, tagIn } from './tags.ts';
 
 /** What rows of usage can be summed by, in the order of the columns of a report. */
 export const USAGE_DIMENSIONS = ['account', 'team', 'key', 'model', 'day'] as const;
-export type UsageDimension = (typeof USAGE_DIMENSIONS)[number];
+/** The values of one tag: `tag:run`. */
+export type TagDimension = `tag:${string}`;
+export type UsageDimension = (typeof USAGE_DIMENSIONS)[number] | TagDimension;
+
+/** Tags by which one report may sum. */
+const MAX_TAG_DIMENSIONS = 4;
+
+export function isTagDimension(dimension: string): dimension is TagDimension {
+  return dimension.startsWith('tag:') && TAG_NAME.test(dimension.slice(4));
+}
 
 /** Usage that rows of the same dimensions have in sum. */
 export interface UsageSum extends Required<UsageCounts> {
-  /** Identifiers, model and day by dimension. Null for no team, and for rows from before keys were recorded. */
+  /** Identifiers, model, day and tags by dimension. Null for no team, no such tag, and rows from before keys were recorded. */
   readonly names: Partial<Record<UsageDimension, string | null>>;
   /** Micro-credits. */
   readonly spent: number;
@@ -40,8 +50,9 @@ export interface UsageFilter {
 export function usageDimensions(text: string): UsageDimension[] | undefined {
   const names = text.split(',').map((name) => name.trim());
   const isKnown = (name: string): name is UsageDimension =>
-    USAGE_DIMENSIONS.some((known) => known === name);
-  return names.every(isKnown) && new Set(names).size === names.length ? names : undefined;
+    USAGE_DIMENSIONS.some((known) => known === name) || isTagDimension(name);
+  if (!names.every(isKnown) || new Set(names).size < names.length) return undefined;
+  return names.filter(isTagDimension).length > MAX_TAG_DIMENSIONS ? undefined : names;
 }
 
 function nameIn(row: UsageRow, dimension: UsageDimension): string | null {
@@ -56,6 +67,8 @@ function nameIn(row: UsageRow, dimension: UsageDimension): string | null {
       return row.model;
     case 'day':
       return row.day;
+    default:
+      return tagIn(row.tags, dimension.slice(4));
   }
 }
 

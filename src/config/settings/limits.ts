@@ -110,4 +110,11 @@ export const limits = v.strictObject({
     'How long usage by day, key and model is kept for reports. A thousand rows take a third ' +
       'of a megabyte of memory.',
   ),
+  tagSets: withDefault(
+    integer(0, 1_000_000),
+    1000,
+    'Different combinations of tags that are counted for an account and a day. Requests with ' +
+      'further ones are counted as `(other)`.',
+    { restart: true },
+  ),
 });

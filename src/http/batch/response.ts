@@ -11,6 +11,7 @@ import { type BatchZip, createZip } from '../../operations/batch/zip.ts';
 import type { NamedImages } from '../../operations/definition/job.ts';
 import type { Operation } from '../../operations/definition/operation.ts';
 import type { AppContext } from '../request/app-context.ts';
+import { readTags } from '../request/tags.ts';
 import { abortable } from '../transport/client-disconnect.ts';
 import type { FormFile } from '../uploads/form.ts';
 
@@ -40,8 +41,9 @@ export async function sendBatch(
 ): Promise<BatchResult | undefined> {
   const { config, pool, store, metrics } = context;
   const { key, account } = request.holder;
+  const tags = readTags(request);
   const settle = async (outputs: number) => {
-    const metered = { model: endpoint, charge: 0, counts: { requests: 1, outputs } };
+    const metered = { model: endpoint, charge: 0, counts: { requests: 1, outputs }, tags };
     try {
       await store.settle({ accountId: account.id, keyId: key.id }, metered);
     } catch (error) {

@@ -131,6 +131,7 @@ export function recordError(request: FastifyRequest, status: number, store: Stor
     model: report.model,
     counts: { requests: report.usage === null ? 1 : 0, errors: 1 },
     charge: 0,
+    tags: report.tags,
   };
   // A key may have been deleted during its request.
   store.settle(payer, metered).catch((error: unknown) => {

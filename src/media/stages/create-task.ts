@@ -16,6 +16,7 @@ export const createTask: Stage = async (submission, { store, files }) => {
     deadline: store.now + config.limits.taskDeadline,
     idempotency,
     ...(call.traceparent !== undefined && { traceparent: call.traceparent }),
+    ...(call.tags && { tags: call.tags }),
     reservation: priceOf(request, model),
     maxOpenTasks: limits.tasks,
     assets: stored,

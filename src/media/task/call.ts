@@ -22,6 +22,8 @@ export interface MediaCall {
   readonly idempotencyKey: string | null;
   /** The client's span; absent without one, and where no traces are sent. */
   readonly traceparent?: string;
+  /** Tags by which usage is counted, as one text; absent or empty without any. */
+  readonly tags?: string;
   /** Base URL of this server's assets: `https://oriel.example.com`. */
   readonly publicUrl: string;
 }

@@ -88,6 +88,7 @@ function pendingTask(task: NewTask, scope: BudgetScope | undefined, id: string, 
     progress: null,
     idempotency: task.idempotency,
     ...(task.traceparent !== undefined && { traceparent: task.traceparent }),
+    ...(task.tags && { tags: task.tags }),
   };
 }
 
@@ -190,7 +191,7 @@ function end(
   taskEntry(unit, released, { type: 'release', amount: rest, task, at });
   const errors = ending.status === 'completed' ? 0 : 1;
   const counts = { requests: 1, errors, ...ending.counts };
-  unit.addUsage(task, { model: task.model, counts, charge: charged }, at);
+  unit.addUsage(task, { model: task.model, counts, charge: charged, tags: task.tags }, at);
   return ended;
 }
 

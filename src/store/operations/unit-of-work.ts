@@ -49,6 +49,8 @@ export interface UsageAddition {
   readonly teamId: string | null;
   readonly day: string;
   readonly model: string;
+  /** Empty without tags. */
+  readonly tags: string;
   readonly spent: number;
   readonly counts: Partial<UsageCounts>;
 }
@@ -179,11 +181,11 @@ export abstract class UnitOfWork {
   /** Adds to the usage of a key by a model on a day. */
   addUsage(
     { accountId, keyId, scope }: ScopedPayer,
-    { model, counts, charge: spent }: MeteredUsage,
+    { model, counts, charge: spent, tags = '' }: MeteredUsage,
     at: number,
   ): void {
     const day = utcDayOf(at);
     const teamId = scope?.teamId ?? null;
-    this.addUsageRow({ accountId, keyId, teamId, day, model, spent, counts });
+    this.addUsageRow({ accountId, keyId, teamId, day, model, tags, spent, counts });
   }
 }

@@ -38,6 +38,8 @@ export interface MeterOptions {
   readonly id: string;
   readonly model: TextModel;
   readonly request: TextRequest;
+  /** Tags of the request, as one text. */
+  readonly tags: string;
   /** Bytes of the request's body. */
   readonly bytes: number;
   /** Whether the provider adds input to the request: stored texts, results of its tools. */
@@ -113,7 +115,7 @@ export function openMeter(store: Store, holder: KeyHolder, options: MeterOptions
 function meterOf(
   store: Store,
   { key, account }: KeyHolder,
-  { id, model }: Pick<MeterOptions, 'id' | 'model'>,
+  { id, model, tags }: Pick<MeterOptions, 'id' | 'model' | 'tags'>,
   { inputs, cutInputs, hiddenOutput, bounds }: Estimates,
   reservation: Reservation | null,
 ) {
@@ -156,6 +158,7 @@ function meterOf(
     const { cached, written, writtenForAnHour } = inputPartsOf(used);
     const charge = await store.settle(reservation ?? { accountId: account.id, keyId: key.id }, {
       model: id,
+      tags,
       counts: {
         requests: 1,
         inputTokens: used.input,

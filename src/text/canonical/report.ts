@@ -11,6 +11,8 @@ export class TextReport {
   /** Null where the request is not traced. */
   readonly trace: Trace | null;
   readonly attemptLog: AttemptLog;
+  /** Tags by which usage is counted, as one text; empty without any. */
+  readonly tags: string;
   /** Identifier in the configuration: names that clients choose for wildcards are unbounded. */
   model: string | null = null;
   /** Provider and upstream's model of the route that was tried last. */
@@ -27,9 +29,10 @@ export class TextReport {
   /** The failure inside a stream that had begun: its status was 200. */
   failure: Failure | null = null;
 
-  constructor(trace: Trace | null = null) {
+  constructor(trace: Trace | null = null, tags = '') {
     this.trace = trace;
     this.attemptLog = new AttemptLog(trace);
+    this.tags = tags;
   }
 
   /** Requests to providers. */

@@ -213,6 +213,8 @@ export interface Dialect extends UpstreamSide {
   readonly counting?: TokenCounting;
   /** The list of models for its clients; absent where they read that of `/v1/models`. */
   readonly modelListing?: ModelListing;
+  /** The field of a request that has labels, which are read as tags; absent where the format has none. */
+  readonly labelsField?: string;
   /** The field of a request that holds the conversation. */
   readonly promptField: string;
   readonly settings: SettingNames;

@@ -49,6 +49,7 @@ export class EmbeddingsGateway {
       id,
       model,
       tokens: inputTokensOf(request, model.contextWindow ?? Infinity),
+      tags: report.tags,
       trustUpstream: config.billing.trustUpstream,
     });
     const settle = async (tokens: number | null) => {

@@ -10,6 +10,8 @@ export interface MeterOptions {
   readonly id: string;
   readonly model: EmbeddingModel;
   readonly tokens: InputTokens;
+  /** Tags of the request, as one text. */
+  readonly tags: string;
   /** Whether reported usage above what a request can have is charged. */
   readonly trustUpstream: boolean;
 }
@@ -22,7 +24,7 @@ export interface MeterOptions {
 export async function reserveForEmbeddings(
   store: Store,
   { account, key }: KeyHolder,
-  { id, model, tokens, trustUpstream }: MeterOptions,
+  { id, model, tokens, tags, trustUpstream }: MeterOptions,
 ) {
   const price = { ...model.price, output: 0 };
   const amount = largestCost({ price }, { inputs: [tokens.most], output: 0 });
@@ -37,6 +39,7 @@ export async function reserveForEmbeddings(
       const used = { ...NO_USAGE, input };
       const charge = await store.settle(reservation ?? { accountId: account.id, keyId: key.id }, {
         model: id,
+        tags,
         counts: {
           ...{ requests: 1, inputTokens: input, cachedInputTokens: 0, outputTokens: 0 },
           cacheHits: isHit ? 1 : 0,

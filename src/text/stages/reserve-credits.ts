@@ -11,6 +11,7 @@ export const reserveCredits: Stage = async (execution, { store }) => {
     id: execution.modelId,
     model,
     request,
+    tags: call.report.tags,
     bytes: call.bytes ?? Buffer.byteLength(JSON.stringify(call.body)),
     addsInput: execution.allowance.addsInput(execution.inspection, isShared(model, config)),
     requests: upstreamRequestsFor(request, model, config),

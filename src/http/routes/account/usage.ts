@@ -10,7 +10,7 @@ import {
 } from '../../../administration/usage-report.ts';
 import { day, field, optional } from '../../../schema/fields.ts';
 import { notFound } from '../../../store/errors.ts';
-import { USAGE_DIMENSIONS, usageDimensions } from '../../../store/usage-report.ts';
+import { isTagDimension, USAGE_DIMENSIONS, usageDimensions } from '../../../store/usage-report.ts';
 import { jsonSchemaOf } from '../../openapi/openapi.ts';
 import type { AppContext } from '../../request/app-context.ts';
 import { addEndpoint } from '../../request/endpoint.ts';
@@ -36,6 +36,7 @@ const accountRow = {
   key_name: v.optional(v.nullable(v.string())),
   team_id: v.optional(v.nullable(v.string())),
   team_name: v.optional(v.nullable(v.string())),
+  tags: v.optional(v.record(v.string(), v.nullable(v.string()))),
   ...counts,
 };
 
@@ -49,13 +50,14 @@ export type UsageRow = v.InferOutput<v.ObjectSchema<typeof ownerRow, undefined>>
 
 /** A row of a report as JSON. */
 function rowOf(record: UsageRecord): UsageRow {
-  const { account, accountId, team, teamId, key, keyId, model, day: date, credits } = record;
+  const { account, accountId, team, teamId, key, keyId, model, day: date, tags, credits } = record;
   return {
     ...(accountId !== undefined && { account_id: accountId, account_name: account! }),
     ...(date !== undefined && { day: date }),
     ...(model !== undefined && { model }),
     ...(keyId !== undefined && { key_id: keyId, key_name: key! }),
     ...(teamId !== undefined && { team_id: teamId, team_name: team! }),
+    ...(tags !== undefined && { tags }),
     ...(countsOf(record) as Record<(typeof COUNTS)[number][1], number>),
     credits,
   };
@@ -70,10 +72,14 @@ function columns(dimensions: readonly string[]) {
   return field(
     v.pipe(
       v.string(),
-      v.check((text) => usageDimensions(text)?.every((one) => dimensions.includes(one)) ?? false),
+      v.check(
+        (text) =>
+          usageDimensions(text)?.every((one) => dimensions.includes(one) || isTagDimension(one)) ??
+          false,
+      ),
     ),
-    `group rows by: ${dimensions.map((one) => `\`${one}\``).join(', ')}, or several with commas between them`,
-    { expects: `some of ${dimensions.join(', ')}, with commas between them` },
+    `group rows by: ${dimensions.map((one) => `\`${one}\``).join(', ')}, \`tag:NAME\`, or several with commas between them`,
+    { expects: `some of ${dimensions.join(', ')} and tag:NAME, with commas between them` },
   );
 }
 
@@ -137,7 +143,7 @@ export function usageRoutes(server: FastifyInstance, { store }: AppContext): voi
     path: 'GET /v1/account/usage',
     tag: 'Account',
     summary:
-      'Requests, errors, tokens, outputs and credits of the account, by day, model, key and team; days are UTC, inclusive',
+      'Requests, errors, tokens, outputs and credits of the account, by day, model, key, team and tag; days are UTC, inclusive',
     query: accountQuery,
     answer: listOrCsv(listShape(v.object(accountRow))),
     handler: async ({ holder, query }, reply) => {
@@ -164,7 +170,7 @@ export function ownerUsageRoute(server: FastifyInstance, { store }: AppContext):
     path: 'GET /v1/admin/usage',
     tag: 'Operation',
     summary:
-      'Requests, errors, tokens, outputs and credits of all accounts, by account, team, key, model and day; for keys of the account owner',
+      'Requests, errors, tokens, outputs and credits of all accounts, by account, team, key, model, day and tag; for keys of the account owner',
     query: ownerQuery,
     answer: listOrCsv(
       v.object({

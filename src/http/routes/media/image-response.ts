@@ -32,7 +32,7 @@ export async function sendImages(
   awaited: AwaitedTask,
   format: ResponseFormat,
 ): Promise<FastifyReply> {
-  const task = await waitForEnd(context, awaited);
+  const task = await waitForEnd(context, reply, awaited);
   if (task.error !== null) throw failureOf(task.error);
   if (task.status !== 'completed') return sendCreated(reply, task);
   return sendResult(context, reply, task.result as StoredResult, format);

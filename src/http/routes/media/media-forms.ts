@@ -8,6 +8,7 @@ import { jsonOrEvents, jsonSchemaOf, withSample } from '../../openapi/openapi.ts
 import type { AppContext } from '../../request/app-context.ts';
 import { addEndpoint } from '../../request/endpoint.ts';
 import { traceOf } from '../../request/request-span.ts';
+import { readTags } from '../../request/tags.ts';
 import { shuttingDown } from '../../responses/errors.ts';
 import { disconnectSignal } from '../../transport/client-disconnect.ts';
 import { checkFormHeaders, readForm, sentFiles, valuesOf } from '../../uploads/form.ts';
@@ -122,6 +123,7 @@ export function mediaFormRoutes(server: FastifyInstance, context: AppContext): v
           holder: request.holder,
           idempotencyKey,
           publicUrl: context.publicUrl,
+          tags: readTags(request),
           ...traceOf(request, context),
         });
         request.task = submitted;

@@ -12,7 +12,9 @@ import type { Asset } from '../../../store/asset.ts';
 import { isTerminal, type Task } from '../../../store/task.ts';
 import { IGNORED_HEADER, pathsHeader } from '../../../text/execution/execution.ts';
 import type { AppContext } from '../../request/app-context.ts';
+import { showCredits } from '../../request/cost.ts';
 import { traceOf } from '../../request/request-span.ts';
+import { readTags } from '../../request/tags.ts';
 
 /** The response to the creation of a task, with its status. */
 export function sendCreated(reply: FastifyReply, { id, model, status }: Task): FastifyReply {
@@ -62,10 +64,12 @@ export interface AwaitedTask {
  */
 export async function waitForEnd(
   { media, config }: AppContext,
+  reply: FastifyReply,
   { submitted, signal }: AwaitedTask,
 ): Promise<Task> {
   const task = await media.waitFor(submitted, config.limits.syncWait, signal);
   signal.throwIfAborted();
+  if (isTerminal(task.status)) showCredits(reply, task.charged);
   return task;
 }
 
@@ -91,7 +95,7 @@ export async function waitForResult(
   reply: FastifyReply,
   awaited: OpenAiTask,
 ): Promise<StoredResult> {
-  const task = await waitForEnd(context, awaited);
+  const task = await waitForEnd(context, reply, awaited);
   if (task.status === 'completed') return task.result as StoredResult;
   const failure = task.error === null ? stillRunning(task) : failureOf(task.error);
   // OpenAI's SDKs repeat requests after 5xx, and each repetition would be charged again.
@@ -151,7 +155,7 @@ export async function submitJson(
   const idempotencyKey = idempotencyKeyOf(request);
   const trace = traceOf(request, context);
   request.task = await media.submit({
-    ...{ kind, fields, holder, idempotencyKey, publicUrl },
+    ...{ kind, fields, holder, idempotencyKey, publicUrl, tags: readTags(request) },
     ...trace,
   });
   return request.task;

@@ -10,7 +10,9 @@ import type { MediaKind } from '../../../media/task/call.ts';
 import { handsOver } from '../../../store/nodes.ts';
 import { jsonOrEvents } from '../../openapi/openapi.ts';
 import type { AppContext } from '../../request/app-context.ts';
+import { showCredits } from '../../request/cost.ts';
 import { addEndpoint } from '../../request/endpoint.ts';
+import { readTags } from '../../request/tags.ts';
 import { shuttingDown } from '../../responses/errors.ts';
 import { disconnectSignal } from '../../transport/client-disconnect.ts';
 import { createdShape, moderationShape } from '../tasks/media-schema.ts';
@@ -127,7 +129,10 @@ export function mediaRoutes(server: FastifyInstance, context: AppContext): void 
     handler: async (request, reply) => {
       const { holder, id: requestId } = request;
       const signal = disconnectSignal(reply);
-      const call = { holder, requestId, fields: fieldsOf(request), signal };
+      const call = {
+        ...{ holder, requestId, fields: fieldsOf(request), tags: readTags(request), signal },
+        onCharged: (charge: number) => showCredits(reply, charge),
+      };
       return reply.send(await media.moderate(call));
     },
   });

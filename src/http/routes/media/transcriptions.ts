@@ -12,7 +12,9 @@ import { fieldsOf } from '../../../schema/fields.ts';
 import { IGNORED_HEADER, pathsHeader } from '../../../text/execution/execution.ts';
 import { EVENT_STREAM, jsonSchemaOf, withSample } from '../../openapi/openapi.ts';
 import type { AppContext } from '../../request/app-context.ts';
+import { showCredits } from '../../request/cost.ts';
 import { addEndpoint } from '../../request/endpoint.ts';
+import { readTags } from '../../request/tags.ts';
 import { disconnectSignal } from '../../transport/client-disconnect.ts';
 import { eventOf, sendEvents } from '../../transport/event-response.ts';
 import { readForm, sentFiles, valuesOf } from '../../uploads/form.ts';
@@ -88,12 +90,16 @@ export function addTranscriptionRoute(
       const signal = disconnectSignal(reply);
       const uploads = spool.uploads();
       const { holder, id: requestId } = request;
+      const tags = readTags(request);
       try {
         const form = await readForm(request, TRANSCRIPTION, uploads, signal);
         const values = valuesOf(form, fields);
         const [file] = sentFiles(form, 'file', TRANSCRIPTION);
         const answer = async () => {
-          const call = { holder, requestId, fields: values, file: file!, signal };
+          const call = {
+            ...{ holder, requestId, fields: values, file: file!, tags, signal },
+            onCharged: (charge: number) => showCredits(reply, charge),
+          };
           const transcript = await media.transcribe(call);
           const { ignored } = transcript;
           if (ignored.length > 0) reply.header(IGNORED_HEADER, pathsHeader(ignored));

@@ -5,7 +5,9 @@ import { TextReport } from '../../../text/canonical/report.ts';
 import { embeddingsRequest } from '../../../text/embeddings/request.ts';
 import { CACHE_HEADER } from '../../../text/execution/answer-cache.ts';
 import type { AppContext } from '../../request/app-context.ts';
+import { showCost } from '../../request/cost.ts';
 import { addEndpoint } from '../../request/endpoint.ts';
+import { readTags } from '../../request/tags.ts';
 import { disconnectSignal } from '../../transport/client-disconnect.ts';
 
 const body = v.pipe(
@@ -38,7 +40,7 @@ export function embeddingRoutes(server: FastifyInstance, { embeddings }: AppCont
     body,
     answer: response,
     handler: async (request, reply) => {
-      const report = new TextReport(request.trace);
+      const report = new TextReport(request.trace, readTags(request));
       request.textReport = report;
       const whole = await embeddings.answer({
         requestId: request.id,
@@ -48,6 +50,7 @@ export function embeddingRoutes(server: FastifyInstance, { embeddings }: AppCont
         report,
         signal: disconnectSignal(reply),
       });
+      showCost(reply, report);
       if (report.cache !== null) reply.header(CACHE_HEADER, report.cache);
       reply.type('application/json; charset=utf-8');
       return `${whole}\n`;

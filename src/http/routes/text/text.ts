@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import * as v from 'valibot';
 import { TextReport } from '../../../text/canonical/report.ts';
+import type { Dialect } from '../../../text/dialects/dialect.ts';
 import type { Endpoint, RequestAddress } from '../../../text/dialects/endpoint.ts';
 import { fieldRows } from '../../../text/dialects/field-rows.ts';
 import { allDialects } from '../../../text/dialects/registry.ts';
@@ -8,7 +9,9 @@ import { LightAbortSignal } from '../../../upstream/abort-signal.ts';
 import { beginCopy } from '../../observability/request-bodies.ts';
 import { EVENT_STREAM } from '../../openapi/openapi.ts';
 import type { AppContext } from '../../request/app-context.ts';
+import { showCost } from '../../request/cost.ts';
 import { addEndpoint } from '../../request/endpoint.ts';
+import { readTags } from '../../request/tags.ts';
 import { onClientDisconnect } from '../../transport/client-disconnect.ts';
 import { scheduleEndOfTick } from '../../transport/end-of-tick.ts';
 import { SseResponse } from '../../transport/sse-response.ts';
@@ -60,7 +63,7 @@ export function textRoutes(server: FastifyInstance, context: AppContext): void {
           model: request.params.model ?? null,
           stream: stream ?? null,
         };
-        const report = new TextReport(request.trace);
+        const report = new TextReport(request.trace, tagsOf(request, dialect));
         request.textReport = report;
         const copy = beginCopy(request, dialect, context.config);
         const sse = new SseResponse(reply, dialect.signOfLife, copy?.push);
@@ -81,6 +84,7 @@ export function textRoutes(server: FastifyInstance, context: AppContext): void {
           });
           if (whole === null) return reply;
           copy?.whole(whole);
+          showCost(reply, report);
           // Fastify sends it. A promise of a reply would watch the response by a dozen listeners.
           reply.type('application/json; charset=utf-8');
           return `${whole}\n`;
@@ -97,6 +101,11 @@ export function textRoutes(server: FastifyInstance, context: AppContext): void {
       });
     }
   }
+}
+
+function tagsOf(request: FastifyRequest, { labelsField }: Dialect): string {
+  if (labelsField === undefined) return readTags(request);
+  return readTags(request, (request.body as Record<string, unknown> | null)?.[labelsField]);
 }
 
 /** Bytes of the body; null for a body that comes in chunks and does not say its length. */

@@ -106,6 +106,7 @@ async function openLocked(options: LowdbOptions, place: Place, lock: Lock): Prom
       onCommit: options.onCommit,
     });
     for (const [collection, order] of changes) commits.markChanged(collection, order);
+    if (options.tagSets !== undefined) state.tagSetLimit = options.tagSets;
     const records = new Records({
       ...{ state, commits, archive, archiver, now },
       backlogFailure: () => compactor.backlogFailure(commits.journalLength),

@@ -80,6 +80,7 @@ async function openOn(database: Database, options: OpenParts): Promise<Store> {
   const { node = { name: `${hostname()} ${process.pid}`, version: '' } } = options;
   const transactions = new Transactions({
     database,
+    tagSets: options.tagSets,
     onCommit: (commit) => onCommit?.({ ...commit, bytes: 0 }),
     ...(onFailure && { onFailure }),
   });

@@ -246,6 +246,6 @@ class Copy {
   }
 }
 
-function usageAddition({ keyId, teamId, ...row }: UsageRow) {
-  return { ...NO_USAGE, ...row, keyId: keyId ?? '', teamId: teamId ?? null };
+function usageAddition({ keyId, teamId, tags, ...row }: UsageRow) {
+  return { ...NO_USAGE, ...row, keyId: keyId ?? '', teamId: teamId ?? null, tags: tags ?? '' };
 }

@@ -41,6 +41,7 @@ export const chat: Dialect = {
   name: 'chat',
   label: 'chat completions',
   endpoints: [endpoint],
+  labelsField: 'metadata',
   promptField: 'messages',
   settings: fields.settings,
   // OpenAI has allowed and custom tools here; the many compatible servers have functions only.

@@ -32,6 +32,7 @@ export const gemini: Dialect = {
   endpoints,
   counting,
   modelListing,
+  labelsField: 'labels',
   promptField: 'contents',
   settings: fields.settings,
   choosesFunctionsOnly: true,

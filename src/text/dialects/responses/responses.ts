@@ -44,6 +44,7 @@ export const responses: Dialect = {
   name: 'responses',
   label: 'responses',
   endpoints: [endpoint],
+  labelsField: 'metadata',
   promptField: 'input',
   settings: fields.settings,
   abilities: ['allowed-tools', 'json-object', 'namespaces', 'text-input', 'tool-search'],

@@ -19,7 +19,7 @@ import { Transaction } from './transaction.ts';
  */
 const BOOKING_INTERVAL_MS = 200;
 
-/** Usage and charges of a key's requests to one model on one day since they were last booked. */
+/** Usage and charges of a key's requests to one model with the same tags on one day since they were last booked. */
 interface Charge extends ChargeRow {
   /** Order of its row in the collection `charges`. */
   readonly order: number;
@@ -50,7 +50,7 @@ export class PendingCharges {
   readonly #reservations: Reservations;
   /** Charges whose booking is not on disk yet: the rows on disk have them neither as reserved nor as spent. */
   readonly booking = new Reservations();
-  /** Charges of one day, by the scope, or else by the identifier of the key, then by model. */
+  /** Charges of one day, by the scope, or else by the identifier of the key, then by model and tags. */
   #byPayer = new Map<string | BudgetScope, Map<string, Charge>>();
   #day = '';
   /** Charges to book, which no longer grow. */
@@ -87,13 +87,15 @@ export class PendingCharges {
    * if the write fails: the charge is kept in memory then and written as soon as the disk accepts it.
    */
   add({ payer, scope, metered, amount, at }: NewCharge): Promise<void> {
-    const { model, counts } = metered;
+    const { counts } = metered;
     const day = utcDayOf(at);
     if (day !== this.#day) this.#complete = this.#take();
     this.#day = day;
     // A scope is an object of one key.
     const charges = this.#byPayer.get(scope ?? payer.keyId);
-    const charge = charges?.get(model) ?? this.#create(payer, model, scope);
+    const tags = this.#state.admittedTags(payer.accountId, day, metered.tags ?? '');
+    const name = tags === '' ? metered.model : `${metered.model}\0${tags}`;
+    const charge = charges?.get(name) ?? this.#create(payer, name, scope);
     if (amount > 0) charge.paid += counts.requests ?? 1;
     charge.amount += amount;
     charge.at = at;
@@ -165,7 +167,7 @@ export class PendingCharges {
   }
 
   #book(charge: Charge): void {
-    const { order, model, scope, counts, paid, at } = charge;
+    const { order, model, scope, tags, counts, paid, at } = charge;
     const isDirty = this.#dirty.delete(charge);
     // The booking is not in the batch that is being written, but requests are answered when that one has ended.
     if (isDirty && this.#commits.isBusy) this.#booked.push(rowOf(charge));
@@ -183,7 +185,7 @@ export class PendingCharges {
         transaction.putFunds(funds);
         transaction.dailyCharge(funds, { model, requests: paid, amount }, at);
       }
-      transaction.addUsage(charge, { model, counts, charge: amount }, at);
+      transaction.addUsage(charge, { model, counts, charge: amount, tags }, at);
     }
     this.booking.add(charge, charge.amount);
     this.#commits.commit(transaction.changes).then(
@@ -198,12 +200,14 @@ export class PendingCharges {
     );
   }
 
-  #create({ accountId, keyId }: Payer, model: string, scope: BudgetScope | undefined): Charge {
+  /** @param name the model and, after NUL, the tags */
+  #create({ accountId, keyId }: Payer, name: string, scope: BudgetScope | undefined): Charge {
+    const [model, tags] = name.split('\0') as [string, string?];
     const order = this.#state.charges.newOrder();
     const sums = { paid: 0, amount: 0, counts: NO_USAGE, at: 0 };
-    const charge: Charge = { order, accountId, keyId, model, scope, ...sums };
+    const charge: Charge = { order, accountId, keyId, model, scope, tags, ...sums };
     const charges = this.#byPayer.get(scope ?? keyId) ?? new Map<string, Charge>();
-    this.#byPayer.set(scope ?? keyId, charges.set(model, charge));
+    this.#byPayer.set(scope ?? keyId, charges.set(name, charge));
     return charge;
   }
 }

@@ -160,10 +160,12 @@ export class Transaction extends UnitOfWork {
   protected addUsageRow({ counts, spent, ...use }: UsageAddition): void {
     const { accountId, keyId, teamId, day, model } = use;
     const { usageByDay, usage } = this.#state;
-    const order = usageByDay.order(compositeKey(accountId, keyId, teamId, day, model));
+    const tags = this.#state.admittedTags(accountId, day, use.tags);
+    const order = usageByDay.order(compositeKey(accountId, keyId, teamId, day, model, tags));
     const row = (order !== undefined && usage.rows.get(order)) || {
       ...{ accountId, keyId, day, model, ...NO_USAGE, spent: 0 },
       ...(teamId !== null && { teamId }),
+      ...(tags !== '' && { tags }),
     };
     const added = { ...row, ...addCounts(row, counts), spent: row.spent + spent };
     this.changes.push(['usage', order ?? usage.newOrder(), added]);

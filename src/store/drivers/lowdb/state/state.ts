@@ -6,16 +6,19 @@ import type { Delivery } from '../../../delivery.ts';
 import type { Funds } from '../../../funds.ts';
 import { type LedgerEntry, type UsageCounts, type UsageRow, utcDayOf } from '../../../ledger.ts';
 import type { KeyHolder } from '../../../store.ts';
+import { TagSets } from '../../../tags.ts';
 import { approximateSize, isTerminal, type Task } from '../../../task.ts';
 import { NO_TASK } from '../archive/layout.ts';
 import { Table } from './table.ts';
 
-/** Charges of a key's text requests to one model on one day that are not booked yet. */
+/** Charges of a key's text requests to one model with the same tags on one day that are not booked yet. */
 export interface ChargeRow {
   readonly accountId: string;
   readonly keyId: string;
   readonly model: string;
   readonly scope?: BudgetScope | undefined;
+  /** Tags of the requests; absent without any. */
+  readonly tags?: string | undefined;
   /** Number of requests that cost credits. */
   readonly paid: number;
   /** Micro-credits. */
@@ -174,10 +177,11 @@ export class State {
 
   readonly usage = new Table<UsageRow>();
   readonly usageByDay = this.usage.unique(
-    ({ accountId, keyId = null, teamId = null, day, model }) =>
-      compositeKey(accountId, keyId, teamId, day, model),
+    ({ accountId, keyId = null, teamId = null, day, model, tags = '' }) =>
+      compositeKey(accountId, keyId, teamId, day, model, tags),
   );
   readonly usageOfAccount = this.usage.group(({ accountId }) => accountId);
+  readonly #tagSets = new TagSets();
 
   readonly charges = new Table<ChargeRow>();
 
@@ -221,6 +225,25 @@ export class State {
         }
       },
     });
+  }
+
+  set tagSetLimit(limit: number) {
+    this.#tagSets.limit = limit;
+  }
+
+  /** The tags under which a day counts a request. */
+  admittedTags(accountId: string, day: string, tags: string): string {
+    if (tags !== '' && !this.#tagSets.has(accountId, day)) {
+      this.#tagSets.load(accountId, day, this.#tagsOf(accountId, day));
+    }
+    return this.#tagSets.admit(accountId, day, tags);
+  }
+
+  *#tagsOf(accountId: string, day: string): Generator<string> {
+    for (const row of this.usageOfAccount.newest(accountId)) {
+      if (row.day < day) return;
+      if (row.day === day) yield row.tags ?? '';
+    }
   }
 
   /** Applies one change. Returns the change that reverts it. */

@@ -15,9 +15,11 @@ export interface Draw {
   readonly isAdvance?: boolean;
 }
 
-/** Sum of the text requests of one payer to one model on one day. */
+/** Sum of the text requests of one payer to one model with the same tags on one day. */
 export interface Charge {
   readonly model: string;
+  /** Empty without tags. */
+  readonly tags: string;
   /** Time of the last request, in milliseconds since the epoch; all are of one day (UTC). */
   readonly at: number;
   /** Micro-credits. */

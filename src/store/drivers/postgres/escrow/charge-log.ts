@@ -26,6 +26,7 @@ interface LoggedCharge {
   readonly number: number;
   readonly payer: ScopedPayer;
   readonly model: string;
+  readonly tags?: string | undefined;
   readonly counts: Partial<UsageCounts>;
   /** Micro-credits. */
   readonly amount: number;

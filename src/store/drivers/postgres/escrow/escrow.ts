@@ -11,6 +11,7 @@ const PEAK_SECONDS = 30;
 
 interface Settled {
   readonly model: string;
+  readonly tags?: string | undefined;
   readonly counts: Partial<UsageCounts>;
   readonly amount: number;
   /** Milliseconds since the epoch. */
@@ -30,7 +31,7 @@ export class Escrow {
   /** Draws under way, and whether the commit of one before them is unknown. */
   #draws = 0;
   #isUncertain = false;
-  /** Charges by day and model, which the next fold books. */
+  /** Charges by day, model and tags, which the next fold books. */
   #charges = new Map<string, Charge>();
   /** Most credits in use of late, and in the PEAK_SECONDS before. */
   #peak = 0;
@@ -119,11 +120,12 @@ export class Escrow {
   }
 
   /** Adds the charge of a request, after the release of its reservation. */
-  charge({ model, counts, amount, at }: Settled): void {
-    const name = `${utcDayOf(at)} ${model}`;
+  charge({ model, tags = '', counts, amount, at }: Settled): void {
+    const name = `${utcDayOf(at)} ${model}\0${tags}`;
     const { paid = 0, amount: sum = 0, counts: former = NO_USAGE } = this.#charges.get(name) ?? {};
     this.#charges.set(name, {
       model,
+      tags,
       at,
       amount: sum + amount,
       paid: paid + (amount > 0 ? (counts.requests ?? 1) : 0),

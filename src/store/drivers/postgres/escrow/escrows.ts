@@ -177,13 +177,21 @@ export class Escrows {
     }
     amount = Math.max(0, Math.min(amount, Math.max(0, account.escrow.free)));
     const at = this.#options.now();
-    const { model, counts } = metered;
-    account.escrow.charge({ model, counts, amount, at });
+    const { model, counts, tags } = metered;
+    account.escrow.charge({ model, tags, counts, amount, at });
     this.changed(account.escrow.payer.accountId);
     this.#scheduleFold();
     this.#drawInAdvance(account);
     const { payer } = account.escrow;
-    await this.#options.log.append({ number: this.#number, payer, model, counts, amount, at });
+    await this.#options.log.append({
+      number: this.#number,
+      payer,
+      model,
+      tags,
+      counts,
+      amount,
+      at,
+    });
     return amount;
   }
 

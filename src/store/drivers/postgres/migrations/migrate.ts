@@ -4,9 +4,16 @@ import { TABLES } from './0001-tables.ts';
 import { CACHED_ANSWERS } from './0002-cached-answers.ts';
 import { CONFIG_ENTRIES } from './0003-config.ts';
 import { REQUESTS } from './0004-requests.ts';
+import { USAGE_TAGS } from './0005-tags.ts';
 
 /** In the order of versions. A published migration is never changed. */
-const MIGRATIONS: readonly string[] = [TABLES, CACHED_ANSWERS, CONFIG_ENTRIES, REQUESTS];
+const MIGRATIONS: readonly string[] = [
+  TABLES,
+  CACHED_ANSWERS,
+  CONFIG_ENTRIES,
+  REQUESTS,
+  USAGE_TAGS,
+];
 
 /** Of the advisory lock under which one process migrates at a time: "oriel" in ASCII. */
 const LOCK = 0x6f7269656c;

@@ -99,7 +99,7 @@ function foldOne(batch: Batch, node: string, fold: Fold): void {
     batch.putFunds(move(batch.funds(batch.holder(payer), scope)), -amount);
     held -= amount;
   };
-  for (const { model, at, amount, paid, counts } of charges) {
+  for (const { model, tags, at, amount, paid, counts } of charges) {
     const backed = Math.min(held, amount);
     change((funds) => charge(funds, backed), backed);
     // The lease of the node was lost meanwhile, and with it the escrow.
@@ -109,7 +109,7 @@ function foldOne(batch: Batch, node: string, fold: Fold): void {
     const spent = backed + rest;
     if (spent > 0)
       batch.dailyCharge(batch.holder(payer), { model, requests: paid, amount: spent }, at);
-    batch.addUsage({ accountId, keyId, scope }, { model, counts, charge: spent }, at);
+    batch.addUsage({ accountId, keyId, scope }, { model, counts, charge: spent, tags }, at);
   }
   // A draw that was committed without an answer.
   const unknown = fold.held === undefined ? 0 : Math.max(0, (escrow?.amount ?? 0) - fold.held);

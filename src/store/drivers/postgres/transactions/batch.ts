@@ -11,6 +11,7 @@ import {
   UnitOfWork,
   type UsageAddition,
 } from '../../../operations/unit-of-work.ts';
+import type { TagSets } from '../../../tags.ts';
 import type { Task } from '../../../task.ts';
 import type { PreparingConnection, Statement } from '../database/database.ts';
 import { encodeText } from '../database/text.ts';
@@ -30,6 +31,8 @@ import {
 } from './rows.ts';
 import { insertAssets, insertEntries, type UsageSum, upsertCharges, upsertUsage } from './sums.ts';
 import { Additions, Records } from './table.ts';
+
+const SETS_OF_DAY = 'SELECT DISTINCT tags FROM $schema.usage WHERE account_id = $1 AND day = $2';
 
 /** An operation on rows: those of every driver, and those on escrows and deliveries. */
 export interface RowOperation<Result> {
@@ -108,6 +111,28 @@ export class Batch extends UnitOfWork {
     for (const row of locked) this.accounts.load(row);
     for (const { kind, row } of rows) {
       this.#parts.find(({ table }) => table.name === kind)!.load(row as never);
+    }
+  }
+
+  /**
+   * Replaces tags beyond the day's limit. Reads what other nodes have added where tags are new to this one: the
+   * accounts are locked.
+   */
+  async limitTags(connection: PreparingConnection, sets: TagSets): Promise<void> {
+    const loaded = new Set<string>();
+    for (const [index, use] of this.usage.all.entries()) {
+      const { accountId, day, tags } = use;
+      if (tags === '') continue;
+      if (!sets.isKnown(accountId, day, tags) && !loaded.has(`${accountId} ${day}`)) {
+        const rows = await connection.prepared<{ tags: string }>(SETS_OF_DAY, [accountId, day]);
+        sets.load(
+          accountId,
+          day,
+          rows.map((row) => row.tags),
+        );
+        loaded.add(`${accountId} ${day}`);
+      }
+      this.usage.replace(index, { ...use, tags: sets.admit(accountId, day, tags) });
     }
   }
 

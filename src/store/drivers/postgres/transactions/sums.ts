@@ -5,7 +5,7 @@ import { rowStatement } from '../database/arrays.ts';
 import type { Row, Statement } from '../database/database.ts';
 import { fieldsOf, insertInto } from './table.ts';
 
-/** Usage that is added to the row of a key, a model and a day. */
+/** Usage that is added to the row of a key, a model, a day and tags. */
 export type UsageSum = Omit<UsageAddition, 'counts'> & Required<UsageCounts>;
 
 const ENTRIES = fieldsOf<NewEntry>({
@@ -69,6 +69,7 @@ const USAGE = fieldsOf<UsageSum>({
   team_id: ['text', 'teamId', 'blank'],
   day: ['text', 'day'],
   model: ['text', 'model', 'encoded'],
+  tags: ['text', 'tags', 'blank'],
   ...Object.fromEntries(
     Object.entries(USAGE_COUNTS).map(([column, name]) => [column, ['bigint', name] as const]),
   ),
@@ -84,14 +85,16 @@ const COUNT_SETS = Object.keys(USAGE_COUNTS).map(
 const upsertCounts = rowStatement(
   USAGE.columns,
   (relation) => `${insertInto('usage')(relation)}
-ON CONFLICT (account_id, day, key_id, team_id, model) DO UPDATE SET ${COUNT_SETS.join(', ')}`,
+ON CONFLICT (account_id, day, key_id, team_id, model, tags) DO UPDATE SET ${COUNT_SETS.join(', ')}`,
 );
 
 /** Adds to the usage of days. */
 export function upsertUsage(additions: readonly UsageSum[]): Statement {
   const sums = sumBy(
     additions,
-    ({ accountId, keyId, teamId, day, model }) => [accountId, keyId, teamId, day, model],
+    ({ accountId, keyId, teamId, day, model, tags }) => [
+      ...[accountId, keyId, teamId, day, model, tags],
+    ],
     (sum, next) => {
       const counts = Object.values(USAGE_COUNTS).map((name) => [name, sum[name] + next[name]]);
       return { ...next, ...Object.fromEntries(counts) } as UsageSum;

@@ -163,6 +163,11 @@ export class Additions<Row> {
     this.#staged.push(row);
   }
 
+  /** Replaces a row that is kept. */
+  replace(index: number, row: Row): void {
+    this.#kept[index] = row;
+  }
+
   keep(): void {
     this.#kept.push(...this.#staged);
     this.#staged = [];

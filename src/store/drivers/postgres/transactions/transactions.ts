@@ -1,5 +1,6 @@
 import type { Failure } from '../../../../failure.ts';
 import { newId } from '../../../identifier.ts';
+import { TagSets } from '../../../tags.ts';
 import {
   BEGIN,
   closed,
@@ -25,6 +26,8 @@ type Outcome = { readonly result: unknown } | { readonly error: unknown };
 
 interface TransactionsOptions {
   readonly database: Database;
+  /** Distinct sets of tags that are counted for an account and a day. */
+  readonly tagSets?: number | undefined;
   /** Called after each commit with its duration. */
   readonly onCommit?: (commit: { milliseconds: number; transactions: number }) => void;
   /** Called when transactions start to fail, and with null when they succeed again. */
@@ -44,6 +47,7 @@ export class Transactions {
   readonly #options: TransactionsOptions;
   readonly #database: Database;
   readonly #writer = newId('writer');
+  readonly #tagSets = new TagSets();
   #number = 0;
   #waiting: Waiting[] = [];
   #running: Promise<void> | null = null;
@@ -53,6 +57,7 @@ export class Transactions {
   constructor(options: TransactionsOptions) {
     this.#options = options;
     this.#database = options.database;
+    if (options.tagSets !== undefined) this.#tagSets.limit = options.tagSets;
   }
 
   /** Reason why transactions fail now; null while they succeed. */
@@ -105,6 +110,8 @@ export class Transactions {
         this.#options.onCommit?.({ milliseconds, transactions: open.length });
         return;
       } catch (error) {
+        // What was admitted may not be in the database.
+        this.#tagSets.clear();
         if (!isAway(error)) {
           if (open.length > 1) for (const one of open) await this.#commit([one]);
           else open[0]!.reject(failureOf(error));
@@ -143,6 +150,7 @@ export class Transactions {
       }
       interrupted.clear();
       for (const waiting of open) interrupted.set(waiting, outcomeOf(batch, waiting.operation));
+      await batch.limitTags(connection, this.#tagSets);
       const statements = batch.statements();
       if (statements.length > 0) {
         const { text, values } = oneStatement(statements);
