@@ -4,6 +4,8 @@ import type { Store } from '../../../src/store/store.ts';
 export interface OpenOptions {
   /** Clock, in milliseconds since the epoch. */
   readonly now?: () => number;
+  /** Distinct sets of tags of an account and a day. */
+  readonly tagSets?: number;
 }
 
 /** What the conformance suite needs of a driver. */

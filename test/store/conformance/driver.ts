@@ -25,6 +25,7 @@ import { describeNodes } from './nodes.ts';
 import { describeRequests } from './requests.ts';
 import { describeSelection } from './selection.ts';
 import { describeSessions } from './sessions.ts';
+import { describeTags } from './tags.ts';
 import { describeTasks } from './tasks.ts';
 import { describeTransfer } from './transfer.ts';
 
@@ -111,6 +112,7 @@ export function describeStoreDriver(driver: DriverFactory): void {
   describeSessions(driver);
   describeConfigEntries(driver);
   describeRequests(driver);
+  describeTags(driver);
   describeTasks(driver);
   describeCredits(driver);
   describeBudgets(driver);

@@ -94,6 +94,7 @@ async function fill(store: Store): Promise<void> {
         callbackUrl: index % 4 === 0 ? 'https://example.com/hook' : null,
         idempotency: index % 5 === 0 ? { key: `${index}`, fingerprint: 'f' } : null,
         assets: index % 6 === 0 ? [newAsset()] : [],
+        ...(index % 8 === 0 && { tags: `run=${index % 3}` }),
         request: { prompt: `\u0000 number ${index} \ud83d` },
       }),
     );
@@ -106,7 +107,9 @@ async function fill(store: Store): Promise<void> {
   await store.addUpload(account.id, newAsset(), 1000);
   for (const holder of [key, member, other]) {
     const payer = { accountId: holder.accountId, keyId: holder.id };
-    await store.settle(payer, { model: 'text', counts: { inputTokens: 3 }, charge: 5 });
+    const metered = { model: 'text', counts: { inputTokens: 3 }, charge: 5 };
+    await store.settle(payer, metered);
+    await store.settle(payer, { ...metered, tags: 'run=1,step=a' });
   }
   await store.revokeKey(other.id);
   await addProvider(store);
