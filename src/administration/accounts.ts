@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { field } from '../schema/fields.ts';
 import { PLANS } from '../store/account.ts';
-import { toCredits } from '../store/credits.ts';
+import { decimal, toCredits } from '../store/credits.ts';
 import type { Selection } from '../store/selection.ts';
 import { defineAdminCommand } from './admin-command.ts';
 import { accountReference, credits, keptBodiesOrDefault, newName, note } from './fields.ts';
@@ -11,7 +11,6 @@ import {
   type AccountRecord,
   accountRecord,
   accountShape,
-  decimal,
   keyRecords,
   keyShape,
 } from './records.ts';

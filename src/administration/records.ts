@@ -229,8 +229,3 @@ async function windowsByHolder(
   }
   return found;
 }
-
-/** A decimal without an exponent, which `String` gives to `1e-6`. */
-export function decimal(credits: number): string {
-  return credits.toFixed(6).replace(/\.?0+$/, '');
-}

@@ -1,8 +1,8 @@
 import * as v from 'valibot';
-import { toCredits } from '../store/credits.ts';
+import { decimal, toCredits } from '../store/credits.ts';
 import { checkIntegrity } from '../store/integrity.ts';
 import { defineAdminCommand } from './admin-command.ts';
-import { decimal, nodeRecord, nodeShape } from './records.ts';
+import { nodeRecord, nodeShape } from './records.ts';
 import { nodeTable } from './tables.ts';
 
 const audit = defineAdminCommand({

@@ -1,11 +1,6 @@
+import { decimal } from '../store/credits.ts';
 import type { AdminTable } from './admin-command.ts';
-import {
-  type AccountRecord,
-  decimal,
-  type KeyRecord,
-  type NodeRecord,
-  type TeamRecord,
-} from './records.ts';
+import type { AccountRecord, KeyRecord, NodeRecord, TeamRecord } from './records.ts';
 
 /** Tables show the day; `--json` prints the time as well. */
 const day = (time: string | null) => time?.slice(0, 10) ?? '-';

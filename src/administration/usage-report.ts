@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { Failure } from '../failure.ts';
-import { toCredits } from '../store/credits.ts';
+import { decimal, toCredits } from '../store/credits.ts';
 import { type UsageCounts, utcDayOf } from '../store/ledger.ts';
 import type { Store } from '../store/store.ts';
 import {
@@ -11,7 +11,6 @@ import {
   type UsageSum,
 } from '../store/usage-report.ts';
 import { matchingTeams } from './find.ts';
-import { decimal } from './records.ts';
 
 /** Usage and credits, as a decimal. */
 export interface UsageTotal extends Required<UsageCounts> {

@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { day, field } from '../schema/fields.ts';
+import { decimal } from '../store/credits.ts';
 import { notFound } from '../store/errors.ts';
 import { isTagDimension, type UsageDimension } from '../store/usage-report.ts';
 import { type AdminTable, defineAdminCommand } from './admin-command.ts';
@@ -11,7 +12,6 @@ import {
   usageColumns,
 } from './fields.ts';
 import { accountIdOf, requireKey } from './find.ts';
-import { decimal } from './records.ts';
 import {
   COUNTS,
   cellOf,

@@ -42,6 +42,16 @@ export function toCredits(micro: number): number {
   return micro / MICRO;
 }
 
+/** A decimal without an exponent, which `String` gives to `1e-6`. */
+export function decimal(credits: number): string {
+  return credits.toFixed(6).replace(/\.?0+$/, '');
+}
+
+/** Micro-credits as the text of a decimal. */
+export function creditsText(micro: number): string {
+  return decimal(toCredits(micro));
+}
+
 /** Balance in API responses: credits as decimals, with the available amount. */
 export interface CreditsRecord extends Balance {
   readonly available: number;

@@ -1,7 +1,7 @@
-import { decimal } from '../../administration/records.ts';
 import { reportUsage } from '../../administration/usage-report.ts';
 import type { CassetteMiss } from '../../exchanges/cassettes/upstream.ts';
 import { printable } from '../../operations/batch/filename.ts';
+import { decimal } from '../../store/credits.ts';
 import type { RequestRecord } from '../../store/requests/record.ts';
 import type { Store } from '../../store/store.ts';
 import { printRows } from '../terminal/table.ts';

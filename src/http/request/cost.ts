@@ -1,6 +1,5 @@
 import type { FastifyReply } from 'fastify';
-import { decimal } from '../../administration/records.ts';
-import { toCredits } from '../../store/credits.ts';
+import { creditsText } from '../../store/credits.ts';
 import type { TextReport } from '../../text/canonical/report.ts';
 
 /** The header with the credits that an answer was charged, as a decimal. */
@@ -14,9 +13,4 @@ export function showCredits(reply: FastifyReply, charge: number): void {
 /** Shows what a request for text or embeddings was charged, once it was metered. */
 export function showCost(reply: FastifyReply, { usage, charge }: TextReport): void {
   if (usage !== null) showCredits(reply, charge);
-}
-
-/** @param charge micro-credits */
-export function creditsText(charge: number): string {
-  return charge === 0 ? '0' : decimal(toCredits(charge));
 }

@@ -267,6 +267,8 @@ export interface Dialect extends UpstreamSide {
   failChunk?(failure: Failure): string;
   /** What a stream sends while it is idle, for clients that do not understand comments. */
   readonly signOfLife?: string;
+  /** Text within the event of a stream to which its cost is added; absent where clients refuse a field that they do not know. */
+  readonly costMark?: string;
   /** The field of a whole answer that holds a list with the model's output. */
   readonly answerKey: string;
   /** Identifiers of what the provider stored with an answer. */

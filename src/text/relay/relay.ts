@@ -62,6 +62,8 @@ export class Relay {
   #ended = false;
   /** Whether the model has finished all answers. */
   #finished = false;
+  /** The event that has only usage, which is sent with the end, once the answer is charged. */
+  #tail = '';
   /** Whether a frame was passed on, so that no other route can answer. */
   committed = false;
   /** Whether the answer has output, or its end. */
@@ -111,11 +113,11 @@ export class Relay {
     const { clean, dialect, context } = this.#options;
     this.failure = clean(failure);
     if (!this.committed) return;
-    this.end = dialect.failFrames(this.failure, {
+    this.end = `${this.#tail}${dialect.failFrames(this.failure, {
       context,
       first: this.#first,
       last: this.#last.toString(),
-    });
+    })}`;
   }
 
   #end(): void {
@@ -125,7 +127,8 @@ export class Relay {
     }
     this.#ended = true;
     const { endMarker } = this.#options.dialect;
-    if (endMarker !== null) this.end = this.#withHeld(`data: ${endMarker}\n\n`).toString();
+    if (endMarker !== null)
+      this.end = this.#withHeld(`${this.#tail}data: ${endMarker}\n\n`).toString();
   }
 
   #pass(frames: Buffer): boolean {
@@ -151,7 +154,7 @@ export class Relay {
       if (this.#ended) break;
     }
     if (this.#ended) {
-      this.end = this.#withHeld(passed).toString();
+      this.end = this.#withHeld(this.#tail + passed).toString();
       return true;
     }
     return passed === '' || this.#write(passed);
@@ -163,6 +166,10 @@ export class Relay {
   }
 
   #write(frames: Buffer | string): boolean {
+    if (this.#tail !== '') {
+      frames = Buffer.concat([Buffer.from(this.#tail), Buffer.from(frames)]);
+      this.#tail = '';
+    }
     if (!this.committed) {
       if (!this.#hasOutput && this.#hold(frames)) return true;
       frames = this.#withHeld(frames);
@@ -233,11 +240,18 @@ export class Relay {
       if (dialect.endMarker === null) this.#ended = true;
     }
     if (seen.usageOnly && !context.request.includeUsage) return '';
-    if (!seen.rewritten) return whole;
-    const lines = whole.split(END_OF_LINE);
-    const others = lines.filter((line) => line !== '' && !line.startsWith('data:'));
-    return `${[...others, `data: ${JSON.stringify(seen.rewritten)}`].join('\n')}\n\n`;
+    const sent = seen.rewritten ? rewrittenFrame(whole, seen.rewritten) : whole;
+    if (!seen.usageOnly) return sent;
+    this.#tail += sent;
+    return '';
   }
+}
+
+/** A frame with other data. */
+function rewrittenFrame(frame: string, event: Json): string {
+  const lines = frame.split(END_OF_LINE);
+  const others = lines.filter((line) => line !== '' && !line.startsWith('data:'));
+  return `${[...others, `data: ${JSON.stringify(event)}`].join('\n')}\n\n`;
 }
 
 /** The data of one frame; empty where it has none. */

@@ -1,4 +1,5 @@
 import { Failure } from '../../failure.ts';
+import { creditsText } from '../../store/credits.ts';
 import { dialectNamed } from '../dialects/registry.ts';
 import type { Stage } from './stage.ts';
 
@@ -6,7 +7,10 @@ import type { Stage } from './stage.ts';
 export const endAnswer: Stage = ({ call, outcome, error, context }) => {
   const { response, report, dialect } = call;
   if (outcome !== null) {
-    if (outcome.end !== '') response.write(outcome.end);
+    const { costMark } = dialectNamed(dialect);
+    const isShown = costMark !== undefined && outcome.failure === null && report.charge > 0;
+    const end = isShown ? withCost(outcome.end, costMark, report.charge) : outcome.end;
+    if (end !== '') response.write(end);
     return;
   }
   if (!response.started || !(error instanceof Failure)) throw error;
@@ -15,3 +19,16 @@ export const endAnswer: Stage = ({ call, outcome, error, context }) => {
   const encoder = dialectNamed(dialect).encodeEvents(context);
   response.write(encoder.push({ type: 'error', failure: error }));
 };
+
+/**
+ * Adds what the answer cost, as a member of the last event with a mark. The bytes of the provider stay as they are.
+ *
+ * @param charge micro-credits
+ */
+function withCost(frames: string, mark: string, charge: number): string {
+  const at = frames.lastIndexOf(mark);
+  const brace =
+    frames.slice(0, at + (frames.slice(at).match(/[\r\n]/)?.index ?? 0)).trimEnd().length - 1;
+  if (at === -1 || frames[brace] !== '}') return frames;
+  return `${frames.slice(0, brace)},"oriel_cost":"${creditsText(charge)}"${frames.slice(brace)}`;
+}

@@ -86,5 +86,6 @@ export const chat: Dialect = {
     'summary',
   ],
   failFrames,
+  costMark: '"usage":',
   answerKey: 'choices',
 };

@@ -46,5 +46,6 @@ export const completions: Dialect = {
   foldEvents,
   failFrames,
   textMembers: ['text'],
+  costMark: '"usage":',
   answerKey: 'choices',
 };

@@ -76,5 +76,6 @@ export const messages: Dialect = {
   modelPaths: [['model'], ['message', 'model']],
   textMembers: ['text', 'thinking', 'partial_json'],
   failFrames,
+  costMark: '"message_stop"',
   answerKey: 'content',
 };

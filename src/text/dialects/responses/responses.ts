@@ -69,6 +69,7 @@ export const responses: Dialect = {
   modelPaths: [['model'], ['response', 'model']],
   textMembers: ['delta', 'text', 'arguments', 'refusal', 'summary', 'content'],
   failFrames,
+  costMark: '"response.',
   answerKey: 'output',
   storedIds,
 };
