@@ -193,6 +193,10 @@ export const HTTP_CODES = {
   }),
   ...group('rate_limit', 429, {
     rate_limit_exceeded: 'The API key has used all of its requests for this minute.',
+    tokens_per_minute_exceeded:
+      'The API key, or its team, has too few tokens left for this minute (`--tpm`).',
+    parallel_requests_exceeded:
+      'The API key, or its team, has too many requests in progress (`--parallel`).',
     too_many_invalid_api_keys: 'The address has sent too many invalid API keys.',
     too_many_large_requests: 'The account has too many large requests in progress.',
     too_many_requests_in_progress:

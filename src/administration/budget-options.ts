@@ -3,7 +3,7 @@ import { Failure } from '../failure.ts';
 import type { WindowLimits } from '../store/budgets.ts';
 import { PERIODS } from '../store/calendar.ts';
 import { toCredits } from '../store/credits.ts';
-import { budget, timeZone } from './fields.ts';
+import { budget, parallelOrNone, timeZone, tpmOrNone } from './fields.ts';
 
 /** Options for the budgets by day, week and month of a key or a team. */
 export const windowOptions = {
@@ -11,6 +11,12 @@ export const windowOptions = {
   budgetWeek: v.optional(budget('budget for each week, from Monday')),
   budgetMonth: v.optional(budget('budget for each month')),
   timeZone: v.optional(timeZone('time zone of these days, weeks and months; UTC by default')),
+};
+
+/** Options for the loads of a key or a team. */
+export const loadOptions = {
+  tpm: v.optional(tpmOrNone('tokens per minute, input and output together; no limit by default')),
+  parallel: v.optional(parallelOrNone('requests in progress at once; no limit by default')),
 };
 
 const windowSchema = v.object(windowOptions);
@@ -40,6 +46,13 @@ export function windowsFrom(
   if (zone === undefined) return null;
   const message = 'timeZone: has no meaning without a budget by day, week or month';
   throw new Failure('invalid_request', message, { param: 'timeZone' });
+}
+
+const loadSchema = v.object(loadOptions);
+
+/** The options as they are in the audit log. */
+export function loadDetails({ tpm, parallel }: v.InferOutput<typeof loadSchema>) {
+  return { tpm: removedBy(tpm, 'none'), parallel: removedBy(parallel, 'none') };
 }
 
 /** A budget in the audit log, which leaves out what is null. */

@@ -191,15 +191,23 @@ function cacheTimeIn(text: string): string | undefined {
 export const cacheTime = parsed(cacheTimeIn, CACHE);
 export const cacheTimeOrDefault = removable(cacheTimeIn, CACHE, 'default');
 
+/** An integer from 1, or a word for another limit. */
+const countOr = (word: string, most: number) =>
+  removable(
+    (text) => {
+      const count = /^\d{1,10}$/.test(text.trim()) ? Number(text) : 0;
+      return count >= 1 && count <= most ? count : undefined;
+    },
+    `an integer from 1 to ${most}`,
+    word,
+  );
+
 /** Requests in a minute, or `plan` for the limit of the account's plan. */
-export const rpmOrPlan = removable(
-  (text) => {
-    const rpm = /^\d{1,7}$/.test(text.trim()) ? Number(text) : 0;
-    return rpm >= 1 && rpm <= 1_000_000 ? rpm : undefined;
-  },
-  'an integer from 1 to 1000000',
-  'plan',
-);
+export const rpmOrPlan = countOr('plan', 1_000_000);
+
+/** Tokens in a minute, or requests at once; `none` for no limit. */
+export const tpmOrNone = countOr('none', 1_000_000_000);
+export const parallelOrNone = countOr('none', 1_000_000);
 
 /** Dimensions of a report of usage. */
 export const usageColumns = parsed(

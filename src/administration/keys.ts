@@ -8,6 +8,8 @@ import { defineAdminCommand } from './admin-command.ts';
 import {
   budgetDetails,
   defined,
+  loadDetails,
+  loadOptions,
   removedBy,
   requireChange,
   windowOptions,
@@ -85,6 +87,7 @@ const createKey = defineAdminCommand({
     rpm: v.optional(
       field(integer(1, 1_000_000), "requests per minute; the plan's limit by default"),
     ),
+    ...loadOptions,
     budget: v.optional(credits('total budget of the key', '0.000001')),
     ...windowOptions,
     team: v.optional(teamReference('team whose budgets apply too')),
@@ -110,8 +113,8 @@ const createKey = defineAdminCommand({
       rpm: options.rpm ?? null,
       budget: options.budget ?? null,
       ...defined({
-        ...{ allow: options.allow, images: options.images, cache: options.cache },
-        bodies: options.bodies,
+        ...{ tpm: options.tpm, parallel: options.parallel, allow: options.allow },
+        ...{ images: options.images, cache: options.cache, bodies: options.bodies },
         teamId: team?.id,
       }),
       ...(windows && { windows }),
@@ -125,7 +128,7 @@ const createKey = defineAdminCommand({
     object: created?.id ?? name,
     details: {
       ...{ account: created?.account ?? account, name, expires: timeText(expires), models: named },
-      ...{ allow, images, cache, bodies, rpm, team, ...budgetDetails(rest) },
+      ...{ allow, images, cache, bodies, rpm, team, ...loadDetails(rest), ...budgetDetails(rest) },
     },
   }),
   warn: ({ models: named = [] }, models) => unknownModels(named, models),
@@ -171,6 +174,7 @@ const setKey = defineAdminCommand({
     cache: v.optional(cacheTimeOrDefault(CACHE)),
     bodies: v.optional(keptBodiesOrDefault(BODIES)),
     rpm: v.optional(rpmOrPlan("requests per minute; the plan's limit by default")),
+    ...loadOptions,
     budget: v.optional(budget('total budget of the key')),
     ...windowOptions,
     team: v.optional(teamOrNone('team whose budgets apply too')),
@@ -182,10 +186,11 @@ const setKey = defineAdminCommand({
     requireChange(options, ['id']);
     const key = await requireKey(store, options.id);
     const { name, expires, models: named, allow, images, cache, bodies, rpm, team } = options;
+    const { tpm, parallel } = options;
     const windows = windowsFrom(options, key.windows);
     const teamId =
       typeof team === 'string' ? (await requireTeam(store, team, key.accountId)).id : team;
-    const budgets = { budget: options.budget, windows, teamId, cache, bodies };
+    const budgets = { budget: options.budget, windows, teamId, cache, bodies, tpm, parallel };
     const fields = { name, expiresAt: expires, models: named, allow, images, rpm, ...budgets };
     return recordOf(store, await store.updateKey(key.id, defined(fields)));
   },
@@ -205,6 +210,7 @@ const setKey = defineAdminCommand({
       bodies: removedBy(bodies, 'default'),
       rpm: removedBy(rpm, 'plan'),
       team: removedBy(team, 'none'),
+      ...loadDetails(budgets),
       ...budgetDetails(budgets),
     },
   }),

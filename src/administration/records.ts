@@ -57,6 +57,12 @@ const windowsShape = v.pipe(
 
 type WindowRecord = v.InferOutput<typeof windowShape>;
 
+/** Loads of a key or a team. */
+const loadsShape = {
+  tpm: v.optional(v.pipe(v.number(), v.description('tokens per minute; absent for no limit'))),
+  parallel: v.optional(v.pipe(v.number(), v.description('requests at once; absent for no limit'))),
+};
+
 /** A key without the key itself and its hash. */
 export const keyShape = v.object({
   id: v.string(),
@@ -80,6 +86,7 @@ export const keyShape = v.object({
     v.pipe(v.picklist(KEPT_BODIES), v.description('absent where the account or the model has it')),
   ),
   rpm: v.pipe(v.nullable(v.number()), v.description('null for the limit of the plan')),
+  ...loadsShape,
   budget: budgetShape,
   windows: windowsShape,
 });
@@ -94,6 +101,7 @@ export const teamShape = v.object({
   keys: v.pipe(v.number(), v.description('its keys that are not revoked')),
   reserved: v.pipe(v.number(), v.description('credits of all its keys')),
   spent: v.number(),
+  ...loadsShape,
   budget: budgetShape,
   windows: windowsShape,
 });
@@ -132,6 +140,10 @@ function windowRecords(holder: ApiKey | Team, rows: readonly BudgetWindow[]): Wi
   }));
 }
 
+function loadsOf({ tpm, parallel }: ApiKey | Team) {
+  return { ...(tpm && { tpm }), ...(parallel && { parallel }) };
+}
+
 /** Records of keys with the names of their accounts and teams, and with their budgets. */
 export async function keyRecords(store: Store, keys: readonly ApiKey[]): Promise<KeyRecord[]> {
   const accounts = await accountNames(store, keys);
@@ -155,6 +167,7 @@ export async function keyRecords(store: Store, keys: readonly ApiKey[]): Promise
       ...(images && { images }),
       ...(cache && { cache }),
       ...(bodies && { bodies }),
+      ...loadsOf(key),
       budget: totalBudget(key),
       windows: windowRecords(key, windows.get(id) ?? []),
     };
@@ -173,6 +186,7 @@ export async function teamRecords(store: Store, teams: readonly Team[]): Promise
       keys: keys.get(id) ?? 0,
       reserved: toCredits(team.reserved),
       spent: toCredits(team.spent),
+      ...loadsOf(team),
       budget: totalBudget(team),
       windows: windowRecords(team, windows.get(id) ?? []),
     };

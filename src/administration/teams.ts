@@ -6,6 +6,8 @@ import { defineAdminCommand } from './admin-command.ts';
 import {
   budgetDetails,
   defined,
+  loadDetails,
+  loadOptions,
   requireChange,
   windowOptions,
   windowsFrom,
@@ -33,6 +35,7 @@ const createTeam = defineAdminCommand({
     name: newTeamName('what it is called; unique in the account'),
     account,
     budget: total,
+    ...loadOptions,
     ...windowOptions,
   }),
   result: teamShape,
@@ -45,13 +48,19 @@ const createTeam = defineAdminCommand({
       accountId,
       name: options.name,
       budget: options.budget ?? null,
+      ...defined({ tpm: options.tpm, parallel: options.parallel }),
       ...(windows && { windows }),
     });
     return recordOf(store, created);
   },
   audit: ({ name, account: of, ...budgets }, created) => ({
     object: created?.id ?? name,
-    details: { account: created?.account ?? of, name, ...budgetDetails(budgets) },
+    details: {
+      account: created?.account ?? of,
+      name,
+      ...loadDetails(budgets),
+      ...budgetDetails(budgets),
+    },
   }),
   show: (created) => ({ value: created.id, messages: [`${describe(created)} made`] }),
 });
@@ -91,6 +100,7 @@ const setTeam = defineAdminCommand({
     account: v.optional(account),
     name: v.optional(newTeamName('new name')),
     budget: total,
+    ...loadOptions,
     ...windowOptions,
   }),
   result: teamShape,
@@ -101,12 +111,18 @@ const setTeam = defineAdminCommand({
     const accountId = await accountIdOf(store, options.account);
     const found = await requireTeam(store, options.team, accountId);
     const windows = windowsFrom(options, found.windows);
-    const fields = defined({ name: options.name, budget: options.budget, windows });
+    const { name, budget: most, tpm, parallel } = options;
+    const fields = defined({ name, budget: most, windows, tpm, parallel });
     return recordOf(store, await store.updateTeam(found.id, fields));
   },
   audit: ({ team: named, account: of, name, ...budgets }, changed) => ({
     object: changed?.id ?? named,
-    details: { account: changed?.account ?? of, name, ...budgetDetails(budgets) },
+    details: {
+      account: changed?.account ?? of,
+      name,
+      ...loadDetails(budgets),
+      ...budgetDetails(budgets),
+    },
   }),
   show: (changed) => ({ messages: [`${describe(changed)} is changed`] }),
 });

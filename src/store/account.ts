@@ -68,6 +68,9 @@ export interface ApiKey {
   readonly bodies?: KeptBodies;
   /** Requests per minute; null for the limit of the plan. */
   readonly rpm: number | null;
+  /** Tokens in a minute, and requests at once; null, and absent in old records, for no limit. */
+  readonly tpm?: number | null;
+  readonly parallel?: number | null;
   /** Micro-credits that the key may spend in total; null for no limit but the account's. */
   readonly budget: number | null;
   /** Budgets by day, week and month; absent without any. */
@@ -90,6 +93,9 @@ export interface Team {
   /** Micro-credits that its keys may spend together in total; null for no limit but the account's. */
   readonly budget: number | null;
   readonly windows?: WindowLimits;
+  /** Tokens in a minute and requests at once of its keys together; null, and absent in old records, for no limit. */
+  readonly tpm?: number | null;
+  readonly parallel?: number | null;
   readonly reserved: number;
   readonly spent: number;
 }
@@ -123,6 +129,8 @@ export type NewKey = Pick<
   | 'cache'
   | 'bodies'
   | 'rpm'
+  | 'tpm'
+  | 'parallel'
   | 'budget'
   | 'windows'
   | 'teamId'
@@ -130,7 +138,9 @@ export type NewKey = Pick<
 
 /** Fields of a key that can change; null removes windows, the team, features, the answer to image requests, the cache and bodies. */
 export interface KeyChange
-  extends Partial<Pick<ApiKey, 'name' | 'expiresAt' | 'models' | 'rpm' | 'budget'>> {
+  extends Partial<
+    Pick<ApiKey, 'name' | 'expiresAt' | 'models' | 'rpm' | 'tpm' | 'parallel' | 'budget'>
+  > {
   readonly allow?: readonly string[] | null;
   readonly images?: ApiKey['images'] | null;
   readonly cache?: string | null;
@@ -139,10 +149,10 @@ export interface KeyChange
   readonly teamId?: string | null;
 }
 
-export type NewTeam = Pick<Team, 'accountId' | 'name' | 'budget' | 'windows'>;
+export type NewTeam = Pick<Team, 'accountId' | 'name' | 'budget' | 'windows' | 'tpm' | 'parallel'>;
 
 /** Fields of a team that can change; null removes windows. */
-export interface TeamChange extends Partial<Pick<Team, 'name' | 'budget'>> {
+export interface TeamChange extends Partial<Pick<Team, 'name' | 'budget' | 'tpm' | 'parallel'>> {
   readonly windows?: WindowLimits | null;
 }
 

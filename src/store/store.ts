@@ -46,6 +46,8 @@ import type { Transfer } from './transfer.ts';
 export interface KeyHolder {
   readonly key: ApiKey;
   readonly account: Account;
+  /** Team of the key, where it was found for a request; absent without one. */
+  readonly team?: Team | undefined;
 }
 
 /**

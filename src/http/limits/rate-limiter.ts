@@ -1,23 +1,5 @@
 import { Failure } from '../../failure.ts';
-
-/**
- * Milliseconds for which a request counts: a minute, less what timers and networks vary by. A client that sends its
- * limit evenly spread over each minute is never refused.
- */
-export const WINDOW_MS = 59_750;
-
-/** Counts of the sixty seconds before, and of the current one. */
-const SLOTS = 61;
-
-/** One key's requests of the last minute, a count for each second. */
-interface Window {
-  readonly counts: Uint32Array;
-  /** Times of the first request of each second, in milliseconds. */
-  readonly firsts: Float64Array;
-  total: number;
-  /** The second of the last update of `counts`. */
-  second: number;
-}
+import { SLOTS, SlidingMinute } from './sliding-minute.ts';
 
 /** The state of a client's limit, for the headers of its responses. */
 export interface RateLimitState {
@@ -45,11 +27,11 @@ export function rateLimited({
 }
 
 /**
- * Limits requests by key in a sliding minute. The requests of a second count as long as the first of them: in any
- * `WINDOW_MS` less a second at most the limit is accepted. A refused request does not count.
+ * Limits requests by key in a sliding minute: in any `WINDOW_MS` less a second at most the limit is accepted. A refused
+ * request does not count.
  */
 export class RateLimiter {
-  readonly #windows = new Map<string, Window>();
+  readonly #minutes = new Map<string, SlidingMinute>();
   readonly #now: () => number;
   #swept = 0;
 
@@ -67,77 +49,32 @@ export class RateLimiter {
    * @throws Failure rate_limit with the time until the next request is accepted
    */
   take(key: string, limit: number, counts = true, share = limit): RateLimitState {
-    const milliseconds = Math.floor(this.#now());
-    const second = Math.floor(milliseconds / 1000);
-    this.#sweep(second);
-    const window = this.#windowOf(key, milliseconds);
-    if (!counts) {
-      const remaining = Math.max(0, share - window.total);
-      const { total } = window;
-      return { limit, remaining, reset: total && secondsUntil(window, total, milliseconds) };
+    const now = Math.floor(this.#now());
+    this.#sweep(Math.floor(now / 1000));
+    let minute = this.#minutes.get(key);
+    if (!minute) {
+      minute = new SlidingMinute(now);
+      this.#minutes.set(key, minute);
     }
-    if (window.total >= share) {
-      const retryAfter = secondsUntil(window, window.total - share + 1, milliseconds);
+    const total = minute.totalAt(now);
+    if (!counts) {
+      const remaining = Math.max(0, share - total);
+      return { limit, remaining, reset: total && minute.secondsUntil(total, now) };
+    }
+    if (total >= share) {
+      const retryAfter = minute.secondsUntil(total - share + 1, now);
       throw rateLimited({ limit, share, retryAfter });
     }
-    const slot = second % SLOTS;
-    if (window.counts[slot] === 0) window.firsts[slot] = milliseconds;
-    window.counts[slot]! += 1;
-    window.total += 1;
-    const reset = (window.firsts[slot]! + WINDOW_MS - milliseconds) / 1000;
-    return { limit, remaining: share - window.total, reset };
-  }
-
-  #windowOf(key: string, milliseconds: number): Window {
-    let window = this.#windows.get(key);
-    if (!window) {
-      const second = Math.floor(milliseconds / 1000);
-      const counts = new Uint32Array(SLOTS);
-      window = { counts, firsts: new Float64Array(SLOTS), total: 0, second };
-      this.#windows.set(key, window);
-    }
-    advance(window, milliseconds);
-    return window;
+    const reset = minute.add(1, now);
+    return { limit, remaining: share - total - 1, reset };
   }
 
   /** Deletes keys without requests for a minute, once a minute. */
   #sweep(second: number): void {
     if (second - this.#swept < SLOTS) return;
     this.#swept = second;
-    for (const [key, window] of this.#windows) {
-      if (second - window.second >= SLOTS) this.#windows.delete(key);
+    for (const [key, minute] of this.#minutes) {
+      if (second - minute.second >= SLOTS) this.#minutes.delete(key);
     }
   }
-}
-
-/** Removes the counts of seconds whose first request counts no longer. */
-function advance(window: Window, milliseconds: number): void {
-  const { counts, firsts } = window;
-  const second = Math.floor(milliseconds / 1000);
-  const remove = (slot: number) => {
-    window.total -= counts[slot]!;
-    counts[slot] = 0;
-  };
-  const steps = Math.min(second - window.second, SLOTS);
-  for (let step = 1; step <= steps; step += 1) remove((window.second + step) % SLOTS);
-  window.second = second;
-  // The two oldest seconds, whose requests are up to a minute old.
-  for (const slot of [(second + 1) % SLOTS, (second + 2) % SLOTS]) {
-    if (firsts[slot]! + WINDOW_MS <= milliseconds) remove(slot);
-  }
-}
-
-/** Seconds until a number of the counted requests, oldest first, count no longer. */
-function secondsUntil(
-  { counts, firsts, second }: Window,
-  requests: number,
-  milliseconds: number,
-): number {
-  let expired = 0;
-  for (let age = SLOTS - 1; age >= 0; age -= 1) {
-    const slot = (second - age + SLOTS) % SLOTS;
-    expired += counts[slot]!;
-    if (expired >= requests) return (firsts[slot]! + WINDOW_MS - milliseconds) / 1000;
-  }
-  return WINDOW_MS / 1000;
 }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { WINDOW_MS } from './rate-limiter.ts';
+import { WINDOW_MS } from './sliding-minute.ts';
 
 /** A Lua script over one key, which returns integers. */
 export interface RedisScript {
@@ -8,7 +8,7 @@ export interface RedisScript {
   readonly sha1: string;
 }
 
-function redisScript(source: string): RedisScript {
+export function redisScript(source: string): RedisScript {
   return { source, sha1: createHash('sha1').update(source).digest('hex') };
 }
 

@@ -1,6 +1,10 @@
+import { createHash } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import { withTimeout } from '../transport/timeout.ts';
+import { BEGIN_LOAD, END_LOAD, RENEW_LOAD } from './redis-loads.ts';
 import { COUNT_INVALID_KEY, type RedisScript, TAKE } from './redis-script.ts';
+
+const SCRIPTS = [TAKE, COUNT_INVALID_KEY, BEGIN_LOAD, END_LOAD, RENEW_LOAD];
 
 /** Milliseconds that a request waits for Redis at most. */
 const MAX_WAIT_MS = 50;
@@ -76,6 +80,11 @@ function kindOf({ name, message }: Error): RedisError {
   return name === 'ReplyError' ? 'reply' : 'connection';
 }
 
+/** Names in Redis are hashes, so that it holds neither addresses of clients nor identifiers of keys. */
+export function redisNameOf(kind: 'key' | 'network' | 'load', value: string): string {
+  return `${kind}:${createHash('sha256').update(value).digest('base64url')}`;
+}
+
 /**
  * A connection to Redis or Valkey that runs scripts behind a circuit breaker. Probes run in the background,
  * so that no request waits for one.
@@ -85,6 +94,7 @@ export class RedisScripts {
   readonly #observer: RedisObserver;
   readonly #maxWaitMs: number;
   #isAvailable = false;
+  #connections = 0;
   /** Whether the circuit opened since it was last closed, or at the start. */
   #isReportedLost = false;
   #isClosed = false;
@@ -104,7 +114,10 @@ export class RedisScripts {
       this.#lastError = 'the connection was closed';
       this.#probe();
     });
-    redis.on('close', () => this.#open(this.#lastError));
+    redis.on('close', () => {
+      this.#connections += 1;
+      this.#open(this.#lastError);
+    });
     // Its properties may hold the password: AUTH's error has the arguments of the command.
     redis.on('error', ({ message }: Error) => {
       this.#lastError = message.slice(0, MAX_REASON);
@@ -155,6 +168,11 @@ export class RedisScripts {
     return scripts;
   }
 
+  /** Connections so far. */
+  get connections(): number {
+    return this.#connections;
+  }
+
   get isAvailable(): boolean {
     return this.#isAvailable;
   }
@@ -202,7 +220,7 @@ export class RedisScripts {
 
   /** Loads the scripts, which a restart or SCRIPT FLUSH removed; once for all requests that wait. */
   #load(): Promise<unknown> {
-    const sources = [TAKE, COUNT_INVALID_KEY].map(({ source }) => source);
+    const sources = SCRIPTS.map(({ source }) => source);
     this.#loading ??= Promise.all(
       sources.map((source) => this.#redis.script('LOAD', source)),
     ).finally(() => {

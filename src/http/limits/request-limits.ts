@@ -1,14 +1,17 @@
-import { createHash } from 'node:crypto';
 import { type Nodes, shareOf } from '../../store/nodes.ts';
 import { InvalidKeyLimit, networkOf, tooManyInvalidKeys } from '../transport/addresses.ts';
+import { DividedLoads, type LoadLimits } from './load-limits.ts';
 import { RateLimiter, type RateLimitState, rateLimited } from './rate-limiter.ts';
 import { COUNT_INVALID_KEY, TAKE } from './redis-script.ts';
-import type { RedisScripts } from './redis-scripts.ts';
+import { type RedisScripts, redisNameOf } from './redis-scripts.ts';
+import { SharedLoads } from './shared-loads.ts';
 
 /** Limits of requests that hold for all nodes together. */
 export interface RequestLimits {
   /** Why the limits are divided among the nodes although `limits.shared` is set; null otherwise. */
   readonly fault: string | null;
+  /** Tokens in a minute and requests at once. */
+  readonly loads: LoadLimits;
   /**
    * Counts one request of a key.
    *
@@ -32,9 +35,11 @@ export class DividedLimits implements RequestLimits {
   readonly #nodes: Nodes;
   readonly #requests: RateLimiter;
   readonly #invalidKeys = new InvalidKeyLimit();
+  readonly loads: DividedLoads;
 
   /** @param now milliseconds of a monotonic clock */
   constructor(nodes: Nodes, now?: () => number) {
+    this.loads = new DividedLoads(nodes, now);
     this.#nodes = nodes;
     this.#requests = new RateLimiter(now);
   }
@@ -58,26 +63,21 @@ export class DividedLimits implements RequestLimits {
   }
 }
 
-/** Names in Redis are hashes, so that it holds neither addresses of clients nor identifiers of keys. */
-function nameOf(kind: 'key' | 'network', value: string): string {
-  return `${kind}:${createHash('sha256').update(value).digest('base64url')}`;
-}
+type SharedRedis = Pick<RedisScripts, 'run' | 'isAvailable' | 'connections'>;
 
 /**
  * Limits that Redis counts for all nodes. While it does not answer, each node has its share, of which the
  * requests that it accepted before are a part.
  */
 export class SharedLimits implements RequestLimits {
-  readonly #redis: Pick<RedisScripts, 'run' | 'isAvailable'>;
+  readonly loads: LoadLimits;
+  readonly #redis: SharedRedis;
   readonly #divided: DividedLimits;
   readonly #now: (() => number) | undefined;
 
   /** @param now milliseconds of a clock that all nodes share, in place of that of Redis */
-  constructor(
-    redis: Pick<RedisScripts, 'run' | 'isAvailable'>,
-    divided: DividedLimits,
-    now?: () => number,
-  ) {
+  constructor(redis: SharedRedis, divided: DividedLimits, now?: () => number) {
+    this.loads = new SharedLoads(redis, divided.loads, now);
     this.#redis = redis;
     this.#divided = divided;
     this.#now = now;
@@ -91,7 +91,7 @@ export class SharedLimits implements RequestLimits {
   async take(key: string, limit: number, counts: boolean): Promise<RateLimitState> {
     const clock = this.#now === undefined ? '' : Math.floor(this.#now() * 1000);
     const args = [limit, counts ? 1 : 0, clock];
-    const reply = await this.#redis.run(TAKE, nameOf('key', key), args);
+    const reply = await this.#redis.run(TAKE, redisNameOf('key', key), args);
     if (reply === null) return this.#divided.take(key, limit, counts);
     const [accepted, remaining, milliseconds] = reply as [number, number, number];
     if (accepted === 0) throw rateLimited({ limit, retryAfter: milliseconds / 1000 });
@@ -100,7 +100,7 @@ export class SharedLimits implements RequestLimits {
   }
 
   async countInvalidKey(address: string, limit: number): Promise<void> {
-    const name = nameOf('network', networkOf(address));
+    const name = redisNameOf('network', networkOf(address));
     const reply = await this.#redis.run(COUNT_INVALID_KEY, name, [limit]);
     if (reply === null) {
       this.#divided.countInvalidKey(address, limit);

@@ -40,6 +40,8 @@ export interface MeterOptions {
   readonly request: TextRequest;
   /** Tags of the request, as one text. */
   readonly tags: string;
+  /** Counts the request by limits of tokens, before its credits are reserved. @throws Failure rate_limit */
+  readonly admit?: ((load: { input: number; output: number }) => Promise<void>) | undefined;
   /** Bytes of the request's body. */
   readonly bytes: number;
   /** Whether the provider adds input to the request: stored texts, results of its tools. */
@@ -87,29 +89,37 @@ export type Meter = ReturnType<typeof meterOf>;
  *
  * @throws Failure insufficient_quota
  */
-export function openMeter(store: Store, holder: KeyHolder, options: MeterOptions): Promise<Meter> {
+export async function openMeter(
+  store: Store,
+  holder: KeyHolder,
+  options: MeterOptions,
+): Promise<Meter> {
   const { model, request, bytes, addsInput, requests, defaultLimit, trustUpstream } = options;
   const sizes = inputSizesOf(request, bytes, requests);
   const window = model.contextWindow ?? Infinity;
   const limit = request.maxOutputTokens ?? defaultOutputTokensOf(model) ?? defaultLimit;
+  const output = limit * (request.n ?? 1);
   const estimates = {
     inputs: sizes.map(({ likely }) => Math.min(likely, window)),
     cutInputs: sizes.map(({ cut }) => Math.min(cut, window)),
     // One request may ask for all answers.
-    hiddenOutput: mayReason(model, request) ? (limit * (request.n ?? 1)) / requests : 0,
+    hiddenOutput: mayReason(model, request) ? output / requests : 0,
     bounds: null,
   };
-  if (!isPriced(model)) return Promise.resolve(meterOf(store, holder, options, estimates, null));
+  if (options.admit) {
+    const input = estimates.inputs.reduce((sum, tokens) => sum + tokens, 0);
+    await options.admit({ input, output });
+  }
+  if (!isPriced(model)) return meterOf(store, holder, options, estimates, null);
   const added = addsInput ? MAX_UNKNOWN_INPUT : 0;
   const bounds = {
     inputs: sizes.map(({ most }) => Math.min(most + added, window)),
-    output: limit * (request.n ?? 1),
+    output,
   };
   const amount = largestCost(model, bounds);
-  return store.reserve(holder.account.id, holder.key.id, amount).then((reservation) => {
-    const limited = { ...estimates, bounds: trustUpstream ? null : bounds };
-    return meterOf(store, holder, options, limited, reservation);
-  });
+  const reservation = await store.reserve(holder.account.id, holder.key.id, amount);
+  const limited = { ...estimates, bounds: trustUpstream ? null : bounds };
+  return meterOf(store, holder, options, limited, reservation);
 }
 
 function meterOf(

@@ -21,7 +21,10 @@ import { decodeEmbeddings, type EmbeddingsRequest, inputTokensOf } from './reque
 import { embedBySandbox } from './sandbox.ts';
 
 /** One request of one client. */
-type EmbeddingsCall = Pick<TextCall, 'requestId' | 'body' | 'headers' | 'holder' | 'report'> & {
+type EmbeddingsCall = Pick<
+  TextCall,
+  'requestId' | 'body' | 'headers' | 'holder' | 'report' | 'admit'
+> & {
   /** Aborts when the client disconnects; the reason is a Failure. */
   readonly signal: AbortSignal;
 };
@@ -45,10 +48,12 @@ export class EmbeddingsGateway {
     const { id, part, model } = findModelOfType('embedding', request.model, config, holder);
     report.model = id;
     checkTokens(request, model);
+    const tokens = inputTokensOf(request, model.contextWindow ?? Infinity);
+    await call.admit?.({ input: tokens.likely, output: 0 });
     const meter = await reserveForEmbeddings(store, holder, {
       id,
       model,
-      tokens: inputTokensOf(request, model.contextWindow ?? Infinity),
+      tokens,
       tags: report.tags,
       trustUpstream: config.billing.trustUpstream,
     });
@@ -127,10 +132,10 @@ export class EmbeddingsGateway {
     } finally {
       if (report.cache !== null) observer.cached(id, report.cache);
     }
-    const tokens = await settle(embeddings.tokens);
+    const used = await settle(embeddings.tokens);
     const isPublic = config.answers.model === 'public' || embeddings.model === null;
     const name = isPublic ? request.model : embeddings.model!;
-    return redactKeyInBody(await writeEmbeddings(embeddings, name, tokens), secret);
+    return redactKeyInBody(await writeEmbeddings(embeddings, name, used), secret);
   }
 }
 

@@ -4,7 +4,7 @@ import type { Failure } from '../../failure.ts';
 import type { KeyHolder } from '../../store/store.ts';
 import type { LightAbortSignal } from '../../upstream/abort-signal.ts';
 import type { Upstream } from '../../upstream/response.ts';
-import type { Meter } from '../billing/meter.ts';
+import type { Meter, MeterOptions } from '../billing/meter.ts';
 import { UsageTracker } from '../billing/usage-tracker.ts';
 import type {
   DialectName,
@@ -230,6 +230,12 @@ export interface TextCall {
   readonly clientDisconnect: LightAbortSignal;
   /** The stream to the client; it also takes headers of a whole answer. */
   readonly response: ResponseStream;
+  /**
+   * Counts the request by limits of tokens and of requests at once; absent where there are none.
+   *
+   * @throws Failure rate_limit
+   */
+  readonly admit?: MeterOptions['admit'];
   /** Called once the charge is to be written at the end of this tick; the answer follows it. */
   readonly onCharging: () => void;
   /** Filled while the request is answered. */

@@ -12,6 +12,7 @@ export const reserveCredits: Stage = async (execution, { store }) => {
     model,
     request,
     tags: call.report.tags,
+    admit: call.admit,
     bytes: call.bytes ?? Buffer.byteLength(JSON.stringify(call.body)),
     addsInput: execution.allowance.addsInput(execution.inspection, isShared(model, config)),
     requests: upstreamRequestsFor(request, model, config),

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Failure } from '../../../src/failure.ts';
-import { RateLimiter, WINDOW_MS } from '../../../src/http/limits/rate-limiter.ts';
+import { RateLimiter } from '../../../src/http/limits/rate-limiter.ts';
+import { WINDOW_MS } from '../../../src/http/limits/sliding-minute.ts';
 import { startDaemon } from '../../daemon.ts';
 
 /** Sends a request at each time; returns which were accepted. */

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { type CachedKey, KeyCache } from '../../../src/store/drivers/postgres/readers/key-cache.ts';
+import { KeyCache } from '../../../src/store/drivers/postgres/readers/key-cache.ts';
+import type { KeyHolder } from '../../../src/store/store.ts';
 import { gate } from '../../gate.ts';
 
 /** A database with the names of keys by hash. */
@@ -16,12 +17,12 @@ function databaseOf(names: Record<string, string>) {
       await database.stopped;
       if (database.isAway) throw new Error('the database is away');
       const found = hashes.filter((hash) => hash in database.names);
-      const keys = found.map((hash): [string, CachedKey] => [
+      const keys = found.map((hash): [string, KeyHolder] => [
         hash,
         {
           key: { name: database.names[hash] },
           account: { id: `account of ${hash}` },
-        } as unknown as CachedKey,
+        } as unknown as KeyHolder,
       ]);
       return { revision: database.revision, keys: new Map(keys) };
     },

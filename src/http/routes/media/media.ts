@@ -9,6 +9,7 @@ import { videoRequest } from '../../../media/requests/video.ts';
 import type { MediaKind } from '../../../media/task/call.ts';
 import { handsOver } from '../../../store/nodes.ts';
 import { jsonOrEvents } from '../../openapi/openapi.ts';
+import { whileAdmitted } from '../../request/admission.ts';
 import type { AppContext } from '../../request/app-context.ts';
 import { showCredits } from '../../request/cost.ts';
 import { addEndpoint } from '../../request/endpoint.ts';
@@ -133,7 +134,8 @@ export function mediaRoutes(server: FastifyInstance, context: AppContext): void 
         ...{ holder, requestId, fields: fieldsOf(request), tags: readTags(request), signal },
         onCharged: (charge: number) => showCredits(reply, charge),
       };
-      return reply.send(await media.moderate(call));
+      const admitted = [request, reply, context] as const;
+      return reply.send(await whileAdmitted(admitted, () => media.moderate(call)));
     },
   });
 }

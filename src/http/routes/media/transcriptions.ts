@@ -11,6 +11,7 @@ import {
 import { fieldsOf } from '../../../schema/fields.ts';
 import { IGNORED_HEADER, pathsHeader } from '../../../text/execution/execution.ts';
 import { EVENT_STREAM, jsonSchemaOf, withSample } from '../../openapi/openapi.ts';
+import { whileAdmitted } from '../../request/admission.ts';
 import type { AppContext } from '../../request/app-context.ts';
 import { showCredits } from '../../request/cost.ts';
 import { addEndpoint } from '../../request/endpoint.ts';
@@ -76,9 +77,10 @@ const TRANSCRIPT = {
 /** Transcriptions in OpenAI's shape. @param admit checks the headers before the body is read */
 export function addTranscriptionRoute(
   server: FastifyInstance,
-  { media, spool }: AppContext,
+  context: AppContext,
   admit: (shape: FormShape) => (request: FastifyRequest) => Promise<void>,
 ): void {
+  const { media, spool } = context;
   addEndpoint(server, {
     path: 'POST /v1/audio/transcriptions',
     tag: 'Audio',
@@ -100,7 +102,8 @@ export function addTranscriptionRoute(
             ...{ holder, requestId, fields: values, file: file!, tags, signal },
             onCharged: (charge: number) => showCredits(reply, charge),
           };
-          const transcript = await media.transcribe(call);
+          const admitted = [request, reply, context] as const;
+          const transcript = await whileAdmitted(admitted, () => media.transcribe(call));
           const { ignored } = transcript;
           if (ignored.length > 0) reply.header(IGNORED_HEADER, pathsHeader(ignored));
           return transcript;

@@ -4,6 +4,7 @@ import { isObject } from '../../../schema/untrusted.ts';
 import { TextReport } from '../../../text/canonical/report.ts';
 import { embeddingsRequest } from '../../../text/embeddings/request.ts';
 import { CACHE_HEADER } from '../../../text/execution/answer-cache.ts';
+import { admissionOf, tokensOf } from '../../request/admission.ts';
 import type { AppContext } from '../../request/app-context.ts';
 import { showCost } from '../../request/cost.ts';
 import { addEndpoint } from '../../request/endpoint.ts';
@@ -29,7 +30,8 @@ const response = v.object({
 });
 
 /** Embeddings in OpenAI's shape. */
-export function embeddingRoutes(server: FastifyInstance, { embeddings }: AppContext): void {
+export function embeddingRoutes(server: FastifyInstance, context: AppContext): void {
+  const { embeddings } = context;
   addEndpoint(server, {
     path: 'POST /v1/embeddings',
     // Of Azure's clients, whose bodies need not name the model.
@@ -42,14 +44,17 @@ export function embeddingRoutes(server: FastifyInstance, { embeddings }: AppCont
     handler: async (request, reply) => {
       const report = new TextReport(request.trace, readTags(request));
       request.textReport = report;
-      const whole = await embeddings.answer({
+      const admission = admissionOf(request, reply, context);
+      const asked = embeddings.answer({
         requestId: request.id,
         body: named(request),
         headers: request.headers,
         holder: request.holder,
         report,
         signal: disconnectSignal(reply),
+        admit: admission?.admit,
       });
+      const whole = await asked.finally(() => admission?.end(tokensOf(report)));
       showCost(reply, report);
       if (report.cache !== null) reply.header(CACHE_HEADER, report.cache);
       reply.type('application/json; charset=utf-8');

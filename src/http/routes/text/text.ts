@@ -8,6 +8,7 @@ import { allDialects } from '../../../text/dialects/registry.ts';
 import { LightAbortSignal } from '../../../upstream/abort-signal.ts';
 import { beginCopy } from '../../observability/request-bodies.ts';
 import { EVENT_STREAM } from '../../openapi/openapi.ts';
+import { admissionOf, tokensOf } from '../../request/admission.ts';
 import type { AppContext } from '../../request/app-context.ts';
 import { showCost } from '../../request/cost.ts';
 import { addEndpoint } from '../../request/endpoint.ts';
@@ -65,6 +66,7 @@ export function textRoutes(server: FastifyInstance, context: AppContext): void {
         };
         const report = new TextReport(request.trace, tagsOf(request, dialect));
         request.textReport = report;
+        const admission = admissionOf(request, reply, context);
         const copy = beginCopy(request, dialect, context.config);
         const sse = new SseResponse(reply, dialect.signOfLife, copy?.push);
         if (address.stream ?? isStreaming(request)) sse.keepAlive();
@@ -81,6 +83,7 @@ export function textRoutes(server: FastifyInstance, context: AppContext): void {
             response: sse,
             onCharging: scheduleEndOfTick,
             report,
+            admit: admission?.admit,
           });
           if (whole === null) return reply;
           copy?.whole(whole);
@@ -89,6 +92,7 @@ export function textRoutes(server: FastifyInstance, context: AppContext): void {
           reply.type('application/json; charset=utf-8');
           return `${whole}\n`;
         } finally {
+          admission?.end(tokensOf(report));
           request.firstFrameMs = sse.firstFrameMs;
           sse.end(report.failure ? dialect.failChunk?.(report.failure) : undefined);
         }

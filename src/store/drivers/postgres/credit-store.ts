@@ -17,7 +17,7 @@ export function creditMethods(parts: PostgresParts): CreditMethods {
     checkOpen(parts);
     const found = await keys.find(hash);
     if (found) hashes.set(found.key.id, hash);
-    return found && { key: found.key, account: found.account };
+    return found;
   }
 
   /** Account and key with the team and the windows in which credits that are reserved now count. */

@@ -1,4 +1,4 @@
-import type { Account, ApiKey, Session } from '../../../account.ts';
+import type { Account, ApiKey, Session, Team } from '../../../account.ts';
 import { PERIODS } from '../../../calendar.ts';
 import { unknownCursor } from '../../../errors.ts';
 import type { Selection } from '../../../selection.ts';
@@ -31,7 +31,10 @@ export function accountQueries(records: Records): AccountQueries {
     const accountOrder = key && bookedState.accountById.order(key.accountId);
     const account = accountOrder && commits.durable<Account>('accounts', accountOrder);
     if (!key || !account) return undefined;
-    return { key: records.withReserved(key), account: records.withReserved(account) };
+    const teamOrder = key.teamId === undefined ? undefined : bookedState.teamById.order(key.teamId);
+    const team = teamOrder === undefined ? null : commits.durable<Team>('teams', teamOrder);
+    const holder = { key: records.withReserved(key), account: records.withReserved(account) };
+    return team ? { ...holder, team } : holder;
   }
 
   return {

@@ -1,12 +1,12 @@
 import type { Account, Session } from '../../../account.ts';
 import type { BudgetWindow } from '../../../budgets.ts';
-import type { Store } from '../../../store.ts';
+import type { KeyHolder, Store } from '../../../store.ts';
 import type { Database, Row } from '../database/database.ts';
 import { decodeText, encodeText } from '../database/text.ts';
 import { ACCOUNTS, KEYS, TEAMS, WINDOWS } from '../transactions/rows.ts';
 import type { Balances } from './balances.ts';
 import { ofAccount } from './conditions.ts';
-import type { CachedKey, LoadedKeys } from './key-cache.ts';
+import type { LoadedKeys } from './key-cache.ts';
 
 type AccountQueries = Pick<
   Store,
@@ -119,7 +119,7 @@ export async function loadKeys(database: Database, hashes: readonly string[]): P
     ) AS holders FROM $schema.revision`,
     [hashes.map(encodeText)],
   );
-  const keys = (row!.holders ?? []).map(({ key, account, team }): [string, CachedKey] => {
+  const keys = (row!.holders ?? []).map(({ key, account, team }): [string, KeyHolder] => {
     const found = KEYS.read(key);
     const holder = { key: found, account: ACCOUNTS.read(account).account };
     return [found.hash, { ...holder, team: team ? TEAMS.read(team) : undefined }];

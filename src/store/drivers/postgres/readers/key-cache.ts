@@ -1,4 +1,3 @@
-import type { Team } from '../../../account.ts';
 import type { KeyHolder } from '../../../store.ts';
 
 /** Milliseconds for which a check of the revision holds: the longest time that a revoked key is accepted. */
@@ -22,15 +21,11 @@ const MAX_REFRESHED = 1000;
 
 const MAX_ENTRIES = 10_000;
 
-export interface CachedKey extends KeyHolder {
-  readonly team?: Team | undefined;
-}
-
 /** Keys at one revision, which every change of a key, a team or an account raises. */
 export interface LoadedKeys {
   readonly revision: number;
   /** By hash. */
-  readonly keys: ReadonlyMap<string, CachedKey>;
+  readonly keys: ReadonlyMap<string, KeyHolder>;
 }
 
 interface KeyCacheOptions {
@@ -45,7 +40,7 @@ interface KeyCacheOptions {
 }
 
 interface Entry {
-  readonly key: CachedKey;
+  readonly key: KeyHolder;
   readonly revision: number;
   /** Monotonic time in milliseconds. */
   usedAt: number;
@@ -85,7 +80,7 @@ export class KeyCache {
   }
 
   /** @throws Failure `store_unavailable` for a key that is not known while the database is away */
-  async find(hash: string): Promise<CachedKey | undefined> {
+  async find(hash: string): Promise<KeyHolder | undefined> {
     this.#usedAt = this.#now();
     this.#scheduleCheck();
     const entry = this.#entries.get(hash);

@@ -1,0 +1,82 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { ApiKey, Team } from '../../store/account.ts';
+import type { TextReport } from '../../text/canonical/report.ts';
+import type { ActiveLoad, Load, LoadLimit } from '../limits/load-limits.ts';
+import type { AppContext } from './app-context.ts';
+
+/** The header that names the limit of a key or a team which a request exceeds: `key tpm`, `team parallel`. */
+const LIMIT_HEADER = 'x-oriel-limit';
+
+/** Counts a request by the limits of its key and its team. */
+export interface Admission {
+  /** Begins the request. @throws Failure rate_limit */
+  admit(load: Load): Promise<void>;
+  /** Ends the request, with the tokens that it has used. */
+  end(used: number): void;
+}
+
+const limitOf = (
+  holder: LoadLimit['holder'],
+  { id, tpm = null, parallel = null }: ApiKey | Team,
+): LoadLimit | null => (tpm === null && parallel === null ? null : { id, holder, tpm, parallel });
+
+/** Tokens that a request has used, as its usage counts them. */
+export function tokensOf({ usage }: TextReport): number {
+  return usage === null ? 0 : usage.input + usage.output;
+}
+
+/** Null where neither the key nor its team has a limit. */
+export function admissionOf(
+  { holder: { key, team } }: FastifyRequest,
+  reply: FastifyReply,
+  { limits: { loads } }: AppContext,
+): Admission | null {
+  const ofKey = limitOf('key', key);
+  const ofTeam = team === undefined ? null : limitOf('team', team);
+  if (ofKey === null && ofTeam === null) return null;
+  const active: ActiveLoad[] = [];
+  return {
+    async admit(load) {
+      // Whoever has left needs no part of the limit while its answer is read on.
+      reply.raw.once('close', () => {
+        for (const one of active) one.leave();
+      });
+      for (const limit of [ofKey, ofTeam]) {
+        if (limit === null) continue;
+        const one = await begun(limit, load);
+        active.push(one);
+        if (limit.tpm !== null && !reply.hasHeader('x-ratelimit-limit-tokens')) {
+          reply.header('x-ratelimit-limit-tokens', limit.tpm);
+          reply.header('x-ratelimit-remaining-tokens', one.remaining);
+        }
+      }
+    },
+    end(used) {
+      for (const one of active.splice(0)) one.end(Math.ceil(used));
+    },
+  };
+
+  async function begun(limit: LoadLimit, load: Load): Promise<ActiveLoad> {
+    try {
+      return await loads.begin(limit, load);
+    } catch (error) {
+      const { param } = error as { readonly param?: string };
+      reply.header(LIMIT_HEADER, `${limit.holder} ${param}`);
+      throw error;
+    }
+  }
+}
+
+/** Runs work without tokens, such as a transcription, as one of the requests at once. */
+export async function whileAdmitted<Result>(
+  [request, reply, context]: Readonly<Parameters<typeof admissionOf>>,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  const admission = admissionOf(request, reply, context);
+  try {
+    await admission?.admit({ input: 0, output: 0 });
+    return await work();
+  } finally {
+    admission?.end(0);
+  }
+}
