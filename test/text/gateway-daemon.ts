@@ -120,27 +120,32 @@ export function gatewayDaemon(changes: (url: string) => object = () => ({})): ()
 }
 
 /**
- * Makes an account with credits and a key for it, by the way that the commands of administration go:
- * each of them as a process of its own would take longer than all else that a test does.
+ * Runs a command of administration by the way that they all go: each of them as a process of its own would take
+ * longer than all else that a test does.
  */
-export async function newKey(
+export async function administer(
   { data }: TestDaemon,
-  account: string,
-  {
-    credits = '1000',
-    ...options
-  }: { credits?: string; budget?: string; models?: string; allow?: string; images?: string } = {},
-): Promise<string> {
+  command: string,
+  body: object,
+): Promise<{ readonly key: string }> {
   const { url, token } = readAdminEndpoint(data)!;
-  const run = async (verb: string, body: object) => {
-    const response = await fetch(`${url}/${verb}`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-      body: JSON.stringify(body),
-    });
-    if (!response.ok) throw new Error(`${verb}: ${await response.text()}`);
-    return (await response.json()) as { result: { key: string } };
-  };
-  await run('accounts/create', { name: account, plan: 'paid', credits });
-  return (await run('keys/create', { account, ...options })).result.key;
+  const response = await fetch(`${url}/${command}`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+  if (!response.ok) throw new Error(`${command}: ${await response.text()}`);
+  return ((await response.json()) as { result: { key: string } }).result;
+}
+
+type KeyOption = 'budget' | 'models' | 'allow' | 'images' | 'tpm' | 'parallel' | 'team';
+
+/** Makes an account with credits and a key for it. */
+export async function newKey(
+  daemon: TestDaemon,
+  account: string,
+  { credits = '1000', ...options }: { readonly [Name in 'credits' | KeyOption]?: string } = {},
+): Promise<string> {
+  await administer(daemon, 'accounts/create', { name: account, plan: 'paid', credits });
+  return (await administer(daemon, 'keys/create', { account, ...options })).key;
 }
