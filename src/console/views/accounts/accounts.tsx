@@ -211,7 +211,7 @@ export function KeyTable({ keys, act }: TableProps & { readonly keys: readonly K
 }
 
 /** What a key may do and spend. */
-function Limits({ models, budget, windows, rpm, expires_at: expires }: Key) {
+function Limits({ models, budget, windows, rpm, tpm, parallel, expires_at: expires }: Key) {
   const budgets = [
     ...(budget ? [{ ...budget, period: 'in all' }] : []),
     ...windows.map((window) => ({ ...window, period: `a ${window.period}` })),
@@ -225,6 +225,8 @@ function Limits({ models, budget, windows, rpm, expires_at: expires }: Key) {
         </span>
       ))}
       {rpm !== null && <span>{formatNumber(rpm)} requests a minute</span>}
+      {tpm !== undefined && <span>{formatNumber(tpm)} tokens a minute</span>}
+      {parallel !== undefined && <span>{formatNumber(parallel)} requests at once</span>}
       {expires && <span>until {formatTime(Date.parse(expires) / 1000)}</span>}
     </span>
   );

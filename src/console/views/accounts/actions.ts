@@ -47,6 +47,8 @@ const LIMITS: readonly ActionField[] = [
     type: 'number',
     hint: 'Empty: the limit of the plan.',
   },
+  { name: 'tpm', label: 'Tokens per minute', type: 'number' },
+  { name: 'parallel', label: 'Requests at once', type: 'number' },
 ];
 
 /** @param accounts names of all accounts to choose from; undefined where they are too many */
@@ -70,11 +72,13 @@ export function newKey(accounts: readonly string[] | undefined, account: string)
   };
 }
 
-export function changeOf({ id, name, models, budget, rpm, windows }: Key): Action {
+export function changeOf({ id, name, models, budget, rpm, tpm, parallel, windows }: Key): Action {
   const values: Readonly<Record<string, string | undefined>> = {
     models: models?.join(','),
     budget: budget === null ? undefined : String(budget.granted),
     rpm: rpm === null ? undefined : String(rpm),
+    tpm: tpm?.toString(),
+    parallel: parallel?.toString(),
     ...Object.fromEntries(
       windows.map(({ period, granted }) => [`budget_${period}`, String(granted)]),
     ),

@@ -47,7 +47,11 @@ const accountShape = v.object({
   plan: v.picklist(PLANS),
   created: v.number(),
   credits: creditsShape,
-  limits: v.object({ requests_per_minute: v.number() }),
+  limits: v.object({
+    requests_per_minute: v.number(),
+    tokens_per_minute: v.optional(v.number()),
+    parallel_requests: v.optional(v.number()),
+  }),
   key: v.object({
     id: v.string(),
     name: v.string(),
@@ -184,7 +188,11 @@ export function accountRoutes(server: FastifyInstance, context: AppContext): voi
         plan: account.plan,
         created: seconds(account.createdAt),
         credits: creditsOf(account),
-        limits: { requests_per_minute: key.rpm ?? context.config.limits[account.plan].rpm },
+        limits: {
+          requests_per_minute: key.rpm ?? context.config.limits[account.plan].rpm,
+          ...(key.tpm && { tokens_per_minute: key.tpm }),
+          ...(key.parallel && { parallel_requests: key.parallel }),
+        },
         key: {
           id: key.id,
           name: key.name,
