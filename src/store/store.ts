@@ -42,11 +42,10 @@ import type {
 } from './task.ts';
 import type { Transfer } from './transfer.ts';
 
-/** API key with the account that pays for its requests. */
+/** API key with the account that pays for its requests, and the key's team where it was found for a request. */
 export interface KeyHolder {
   readonly key: ApiKey;
   readonly account: Account;
-  /** Team of the key, where it was found for a request; absent without one. */
   readonly team?: Team | undefined;
 }
 
@@ -80,10 +79,7 @@ export interface Store extends ConfigEntries {
   readonly requests: RequestLog;
   /** The living nodes. */
   readonly nodes: Nodes;
-  /**
-   * Milliseconds since the epoch. Nodes that share a store share this clock, that of its database: deadlines and
-   * expiries are compared with it, since the clocks of machines differ.
-   */
+  /** Milliseconds since the epoch. Nodes share this clock, with which deadlines and expiries are compared. */
   readonly now: number;
 
   createAccount(account: NewAccount): Promise<Account>;

@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ApiKey, Team } from '../../store/account.ts';
+import { creditsText } from '../../store/credits.ts';
 import type { TextReport } from '../../text/canonical/report.ts';
 import type { ActiveLoad, Load, LoadLimit } from '../limits/load-limits.ts';
 import type { AppContext } from './app-context.ts';
@@ -79,4 +80,17 @@ export async function whileAdmitted<Result>(
   } finally {
     admission?.end(0);
   }
+}
+
+/** The header with the credits that an answer was charged, as a decimal. */
+const COST_HEADER = 'x-oriel-cost';
+
+/** @param charge micro-credits */
+export function showCredits(reply: FastifyReply, charge: number): void {
+  reply.header(COST_HEADER, creditsText(charge));
+}
+
+/** Shows what a request for text or embeddings was charged, once it was metered. */
+export function showCost(reply: FastifyReply, { usage, charge }: TextReport): void {
+  if (usage !== null) showCredits(reply, charge);
 }

@@ -11,8 +11,8 @@ import { isObject } from '../../../schema/untrusted.ts';
 import type { Asset } from '../../../store/asset.ts';
 import { isTerminal, type Task } from '../../../store/task.ts';
 import { IGNORED_HEADER, pathsHeader } from '../../../text/execution/execution.ts';
+import { showCredits } from '../../request/admission.ts';
 import type { AppContext } from '../../request/app-context.ts';
-import { showCredits } from '../../request/cost.ts';
 import { traceOf } from '../../request/request-span.ts';
 import { readTags } from '../../request/tags.ts';
 

@@ -11,9 +11,8 @@ import {
 import { fieldsOf } from '../../../schema/fields.ts';
 import { IGNORED_HEADER, pathsHeader } from '../../../text/execution/execution.ts';
 import { EVENT_STREAM, jsonSchemaOf, withSample } from '../../openapi/openapi.ts';
-import { whileAdmitted } from '../../request/admission.ts';
+import { showCredits, whileAdmitted } from '../../request/admission.ts';
 import type { AppContext } from '../../request/app-context.ts';
-import { showCredits } from '../../request/cost.ts';
 import { addEndpoint } from '../../request/endpoint.ts';
 import { readTags } from '../../request/tags.ts';
 import { disconnectSignal } from '../../transport/client-disconnect.ts';
