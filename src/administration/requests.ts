@@ -1,11 +1,11 @@
 import * as v from 'valibot';
 import { Failure } from '../failure.ts';
 import { field, integer } from '../schema/fields.ts';
+import { decimal } from '../store/credits.ts';
 import type { Store } from '../store/store.ts';
 import { defineAdminCommand } from './admin-command.ts';
 import { accountReference, keyReference, pastTime } from './fields.ts';
 import { accountIdOf, requireKey } from './find.ts';
-import { decimal } from './records.ts';
 import {
   type OwnerRequestRecord,
   ownerConditions,
