@@ -12,6 +12,7 @@ import type {
   Team,
   TeamChange,
 } from './account.ts';
+import type { AlertRecords } from './alert.ts';
 import type { Asset, NewAsset } from './asset.ts';
 import type { BudgetWindow, Payer, Reservation } from './budgets.ts';
 import type { CacheStorage } from './cache-storage.ts';
@@ -70,7 +71,7 @@ export interface KeyHolder {
  * `reserved` of returned accounts, keys, teams and windows includes the reservations of requests in
  * progress.
  */
-export interface Store extends ConfigEntries {
+export interface Store extends ConfigEntries, AlertRecords {
   /** Whether other daemons may work on the store at the same time. */
   readonly isShared: boolean;
   /** Cached answers of all nodes; null where a daemon keeps its own. */

@@ -6,7 +6,8 @@ import type { Delivery } from './delivery.ts';
 import type { LedgerEntry, UsageRow } from './ledger.ts';
 import type { Task } from './task.ts';
 
-/** One record of a store as it is, for a copy to another store. Sessions are left out: people sign in again. */
+/** One record of a store as it is, for a copy to another store. Sessions are left out: people sign in again. So are
+ * alerts. */
 export type TransferRecord =
   | { readonly kind: 'account'; readonly row: Account }
   | { readonly kind: 'team'; readonly row: Team }

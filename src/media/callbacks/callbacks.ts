@@ -9,8 +9,14 @@ import type { Store } from '../../store/store.ts';
 import type { Task } from '../../store/task.ts';
 import { networkPolicyOf } from '../../upstream/network-policy.ts';
 import type { Upstream } from '../../upstream/response.ts';
+import {
+  type AttemptResult,
+  attemptDelivery,
+  bodyOf,
+  headersOf,
+  retryDelay,
+} from '../../upstream/webhook.ts';
 import { ClaimLoop } from '../queue/claim-loop.ts';
-import { type AttemptResult, attemptDelivery, bodyOf, headersOf, retryDelay } from './attempt.ts';
 
 /** Concurrent delivery attempts. */
 const MAX_CONCURRENT = 64;
@@ -189,7 +195,7 @@ export class Callbacks {
       const gone = task === undefined ? 'task' : 'account';
       return { status: null, error: `the ${gone} is gone`, verdict: 'give-up' };
     }
-    const body = bodyOf(task, delivery, record(task));
+    const body = bodyOf(`task.${task.status}`, delivery.createdAt, record(task));
     const networkPolicy = networkPolicyOf(config().network);
     const now = this.#options.store.now;
     const end = previousSecretEnd(account, config().callbacks.secretOverlap, now);

@@ -12,6 +12,7 @@ import {
 } from '../fresh-store.ts';
 import { CREDIT, keyFor, taskFor } from '../records.ts';
 import { describeAccounts } from './accounts.ts';
+import { describeAlerts } from './alerts.ts';
 import { describeAssets } from './assets.ts';
 import { describeBudgetProperties } from './budget-properties.ts';
 import { describeBudgets } from './budgets.ts';
@@ -113,6 +114,7 @@ export function describeStoreDriver(driver: DriverFactory): void {
   describeConfigEntries(driver);
   describeRequests(driver);
   describeTags(driver);
+  describeAlerts(driver);
   describeTasks(driver);
   describeCredits(driver);
   describeBudgets(driver);

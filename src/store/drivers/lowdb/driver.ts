@@ -6,6 +6,7 @@ import type { RequestLog } from '../../requests/request-log.ts';
 import type { Store } from '../../store.ts';
 import type { JournalCompactor } from './compactor.ts';
 import { accountQueries } from './records/account-reader.ts';
+import { alertMethods } from './records/alerts.ts';
 import { configMethods } from './records/config-entries.ts';
 import { creditMethods } from './records/credits.ts';
 import { deliveryMethods } from './records/deliveries.ts';
@@ -66,6 +67,7 @@ export function lowdbStore(options: LowdbStoreOptions): Store {
     ...creditMethods(records),
     ...ledgerMethods(records),
     ...configMethods(records),
+    ...alertMethods(records),
     addProviderObjects: (accountId, ids) => objects.add(accountId, ids),
     findProviderObjects: async (accountId, ids) => objects.find(accountId, ids),
     transfer: new LowdbTransfer(records),

@@ -3,6 +3,7 @@ import { RequestLog } from '../../requests/request-log.ts';
 import type { Store } from '../../store.ts';
 import type { StoreEvent } from '../../store-event.ts';
 import { isTerminal } from '../../task.ts';
+import { alertMethods } from './alert-store.ts';
 import { cacheTable } from './cache-table.ts';
 import { orphanedEscrows } from './claims.ts';
 import { configMethods } from './config-store.ts';
@@ -90,6 +91,7 @@ export function postgresStore(parts: PostgresParts): {
     ...tasks.methods,
     ...retentionMethods(parts),
     ...configMethods(parts),
+    ...alertMethods(parts),
     addProviderObjects: (accountId, ids) => objects.add(accountId, ids),
     findProviderObjects: (accountId, ids) => objects.find(accountId, ids),
     transfer: new PostgresTransfer(database, () => escrows.flush()),

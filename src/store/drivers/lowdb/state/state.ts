@@ -1,4 +1,5 @@
 import type { Account, ApiKey, Session, Team } from '../../../account.ts';
+import type { Alert, HeldClaim } from '../../../alert.ts';
 import { type Asset, countsAsStored } from '../../../asset.ts';
 import { type BudgetScope, type BudgetWindow, emptyWindow, type Payer } from '../../../budgets.ts';
 import type { ConfigEntry } from '../../../config-entry.ts';
@@ -43,7 +44,7 @@ export interface Tombstone {
 /** Kinds of records. The order is that of numbers in `commit-queue.ts`. */
 export const COLLECTIONS = [
   ...(['accounts', 'keys', 'tasks', 'assets', 'deliveries', 'ledger', 'usage', 'charges'] as const),
-  ...(['forgotten', 'teams', 'windows', 'sessions', 'config'] as const),
+  ...(['forgotten', 'teams', 'windows', 'sessions', 'config', 'alerts', 'alertClaims'] as const),
 ];
 export type Collection = (typeof COLLECTIONS)[number];
 
@@ -213,6 +214,12 @@ export class State {
 
   readonly config = new Table<ConfigEntry>();
   readonly configByName = this.config.unique(({ kind, name }) => compositeKey(kind, name));
+
+  /** The latest alerts. */
+  readonly alerts = new Table<Alert>();
+
+  readonly alertClaims = new Table<HeldClaim>();
+  readonly claimBySubject = this.alertClaims.unique(({ subject }) => subject);
 
   /** Totals of all accounts, in micro-credits. */
   readonly credits = { granted: 0, reserved: 0, spent: 0 };

@@ -5,6 +5,7 @@ import { CACHED_ANSWERS } from './0002-cached-answers.ts';
 import { CONFIG_ENTRIES } from './0003-config.ts';
 import { REQUESTS } from './0004-requests.ts';
 import { USAGE_TAGS } from './0005-tags.ts';
+import { ALERTS } from './0006-alerts.ts';
 
 /** In the order of versions. A published migration is never changed. */
 const MIGRATIONS: readonly string[] = [
@@ -13,6 +14,7 @@ const MIGRATIONS: readonly string[] = [
   CONFIG_ENTRIES,
   REQUESTS,
   USAGE_TAGS,
+  ALERTS,
 ];
 
 /** Of the advisory lock under which one process migrates at a time: "oriel" in ASCII. */

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { retryDelay } from '../../../src/media/callbacks/attempt.ts';
+import { retryDelay } from '../../src/upstream/webhook.ts';
 
 const HOUR = 3_600_000;
 

@@ -1,10 +1,8 @@
 import { Webhook } from 'standardwebhooks';
-import { Failure } from '../../failure.ts';
-import type { Delivery, DeliveryAttempt } from '../../store/delivery.ts';
-import type { Task } from '../../store/task.ts';
-import type { NetworkPolicy } from '../../upstream/network-policy.ts';
-import { checkPublicUrl } from '../../upstream/public-url.ts';
-import type { Upstream } from '../../upstream/response.ts';
+import { Failure } from '../failure.ts';
+import type { NetworkPolicy } from './network-policy.ts';
+import { checkPublicUrl } from './public-url.ts';
+import type { Upstream } from './response.ts';
 
 /** Timeout of one attempt, from DNS to the last byte of the response. */
 const TOTAL_TIMEOUT_MS = 15_000;
@@ -17,25 +15,29 @@ const MAX_RESPONSE_BYTES = 8 * 1024;
 const MAX_ERROR_LENGTH = 300;
 
 /** The result of one attempt, and whether another one may succeed. */
-export interface AttemptResult extends Pick<DeliveryAttempt, 'status' | 'error'> {
+export interface AttemptResult {
+  /** Status of the response; null if there was none. */
+  readonly status: number | null;
+  /** Error message; null if it was delivered. */
+  readonly error: string | null;
   readonly verdict: 'delivered' | 'retry' | 'give-up';
 }
 
-interface CallbackRequest {
+interface WebhookRequest {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 }
 
 /**
- * Sends a callback once, and follows no redirect.
+ * Sends a callback or an alert once, and follows no redirect.
  *
  * @param signal aborted when the daemon shuts down
  * @throws Failure `aborted` once the signal is aborted
  */
 export async function attemptDelivery(
   upstream: Upstream,
-  { url, headers, body }: CallbackRequest,
+  { url, headers, body }: WebhookRequest,
   {
     networkPolicy,
     signal,
@@ -73,19 +75,18 @@ function resultOf(status: number): AttemptResult {
 }
 
 /**
- * The body of a callback. Every attempt sends the same bytes, since an ended task never changes.
+ * The body of an event, of which every attempt sends the same bytes.
  *
- * @param data the task's record, as lookup shows it
+ * @param at milliseconds since the epoch
  */
-export function bodyOf(task: Task, delivery: Delivery, data: object): string {
-  const timestamp = new Date(delivery.createdAt).toISOString();
-  return JSON.stringify({ type: `task.${task.status}`, timestamp, data });
+export function bodyOf(type: string, at: number, data: object): string {
+  return JSON.stringify({ type, timestamp: new Date(at).toISOString(), data });
 }
 
 /**
  * The headers of one attempt, by Standard Webhooks 1.0.
  *
- * @param secrets the account's, `whsec_…`, newest first; receivers accept a signature by any of them
+ * @param secrets `whsec_…`, newest first; receivers accept a signature by any of them
  * @param now milliseconds since the epoch; receivers reject old timestamps
  */
 export function headersOf(

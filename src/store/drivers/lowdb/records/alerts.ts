@@ -1,0 +1,40 @@
+import { CLAIM_KEPT_MS, decideAlerts, MAX_ALERTS } from '../../../alert.ts';
+import type { Store } from '../../../store.ts';
+import type { Records } from './records.ts';
+
+/** The methods for alerts. */
+export function alertMethods(records: Records): Pick<Store, 'raiseAlerts' | 'listAlerts'> {
+  const { bookedState: state, now } = records;
+  const { alerts, alertClaims, claimBySubject } = state;
+  return {
+    async raiseAlerts(requests) {
+      const { raised, claims, changed } = decideAlerts(
+        requests,
+        (subject) => claimBySubject.get(subject),
+        now(),
+      );
+      const transaction = records.begin();
+      const { changes } = transaction;
+      for (const claim of changed) {
+        const order = claimBySubject.order(claim.subject) ?? alertClaims.newOrder();
+        changes.push(['alertClaims', order, claim]);
+      }
+      if (changed.length > 0) {
+        for (const alert of raised) changes.push(['alerts', alerts.newOrder(), alert]);
+        const excess = Math.max(0, alerts.size + raised.length - MAX_ALERTS);
+        const orders = [...alerts.rows.keys()].slice(0, excess);
+        for (const order of orders) changes.push(['alerts', order, null]);
+        for (const [order, { subject, until }] of alertClaims.rows) {
+          const isOld = until + CLAIM_KEPT_MS <= now();
+          if (isOld && !changed.some((claim) => claim.subject === subject)) {
+            changes.push(['alertClaims', order, null]);
+          }
+        }
+      }
+      await records.commit(transaction);
+      return { raised, claims };
+    },
+    listAlerts: (limit) =>
+      records.readRows(() => [...alerts.rows.values()].reverse().slice(0, limit)),
+  };
+}

@@ -1,0 +1,76 @@
+import {
+  type Alert,
+  CLAIM_KEPT_MS,
+  decideAlerts,
+  type HeldClaim,
+  MAX_ALERTS,
+} from '../../alert.ts';
+import type { Store } from '../../store.ts';
+import { decodeText, encodeText } from './database/text.ts';
+import { checkOpen, type PostgresParts } from './parts.ts';
+
+/** The methods for alerts. */
+export function alertMethods(parts: PostgresParts): Pick<Store, 'raiseAlerts' | 'listAlerts'> {
+  const { database, now } = parts;
+  return {
+    async raiseAlerts(requests) {
+      checkOpen(parts);
+      const subjects = requests.map(({ subject }) => encodeText(subject));
+      return database.transaction(async (connection) => {
+        // All nodes see the same alert at about the same time: the first one raises it.
+        await connection.query('LOCK TABLE $schema.alert_claims IN EXCLUSIVE MODE');
+        const rows = await connection.query<HeldClaim & { readonly span: string }>(
+          `SELECT subject, span, level, until, id, at FROM $schema.alert_claims
+           WHERE subject = ANY($1::text[])`,
+          [subjects],
+        );
+        const held = new Map(
+          rows.map(({ span, until, at, ...row }) => {
+            const subject = decodeText(row.subject);
+            const times = { until: Number(until), at: Number(at) };
+            return [subject, { ...row, ...times, subject, window: decodeText(span) }];
+          }),
+        );
+        const decision = decideAlerts(requests, (subject) => held.get(subject), now());
+        const { raised, claims, changed } = decision;
+        if (changed.length === 0) return { raised, claims };
+        const column = <Value>(read: (claim: HeldClaim) => Value) => changed.map(read);
+        await connection.query(
+          `INSERT INTO $schema.alert_claims (subject, span, level, until, id, at)
+           SELECT * FROM unnest($1::text[], $2::text[], $3::int[], $4::bigint[], $5::text[], $6::bigint[])
+           ON CONFLICT (subject) DO UPDATE SET span = excluded.span, level = excluded.level,
+             until = excluded.until, id = excluded.id, at = excluded.at`,
+          [
+            column(({ subject }) => encodeText(subject)),
+            column(({ window }) => encodeText(window)),
+            column(({ level }) => level),
+            column(({ until }) => until),
+            column(({ id }) => id),
+            column(({ at }) => at),
+          ],
+        );
+        const isNew = new Set(changed.map(({ id }) => id));
+        await connection.query(
+          'INSERT INTO $schema.alerts (record) SELECT r::json FROM unnest($1::text[]) AS r',
+          [raised.filter(({ id }) => isNew.has(id)).map((alert) => JSON.stringify(alert))],
+        );
+        await connection.query(
+          `DELETE FROM $schema.alerts WHERE seq <=
+             (SELECT seq FROM $schema.alerts ORDER BY seq DESC OFFSET ${MAX_ALERTS} LIMIT 1)`,
+        );
+        await connection.query('DELETE FROM $schema.alert_claims WHERE until <= $1', [
+          now() - CLAIM_KEPT_MS,
+        ]);
+        return { raised, claims };
+      });
+    },
+    async listAlerts(limit) {
+      checkOpen(parts);
+      const rows = await database.query<{ readonly record: Alert }>(
+        'SELECT record FROM $schema.alerts ORDER BY seq DESC LIMIT $1',
+        [limit],
+      );
+      return rows.map(({ record }) => record);
+    },
+  };
+}
