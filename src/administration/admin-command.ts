@@ -11,6 +11,7 @@ export const GROUPS = {
   keys: 'Manage API keys: who may ask, for what and how often',
   providers: 'Manage providers: whose models you offer, with which API keys',
   models: 'Manage models: names, routes to providers, prices and limits',
+  alerts: 'Show the latest alerts, and test the webhooks that get them',
   nodes: 'Show the daemons on the store, and daemons that died lately',
   usage: 'Show requests, tokens and credits by account, team, key, model and day',
   requests: 'Search, show and delete requests of the log',

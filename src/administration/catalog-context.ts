@@ -31,7 +31,18 @@ export interface TestReport {
   readonly milliseconds: number;
 }
 
-/** What commands for providers and models need beside the store. */
+/** How a webhook answered to a test alert. */
+export interface TestedWebhook {
+  readonly name: string;
+  readonly isDelivered: boolean;
+  /** Status of the answer; null without one. */
+  readonly status: number | null;
+  /** Why it was not delivered; null where it was. */
+  readonly error: string | null;
+  readonly milliseconds: number;
+}
+
+/** What commands for providers, models and alerts need beside the store. */
 export interface CatalogContext {
   /** The configuration file, which outweighs the store. */
   readonly file: FileCatalog;
@@ -39,6 +50,8 @@ export interface CatalogContext {
   /** File of the key that encrypts secrets. */
   readonly secretKeyFile: string;
   readonly testProvider: (test: ProviderTest) => Promise<TestReport>;
+  /** Sends a test alert to one webhook of the configuration, or to all. @throws Failure for an unknown name */
+  readonly testAlerts: (name: string | undefined) => Promise<readonly TestedWebhook[]>;
   /** Puts a change in force in this process; a process without requests has nothing to do. */
   readonly changed: () => Promise<void>;
 }

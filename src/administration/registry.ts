@@ -1,5 +1,6 @@
 import { ACCOUNT_COMMANDS } from './accounts.ts';
 import type { AdminCommand } from './admin-command.ts';
+import { ALERT_COMMANDS } from './alerts.ts';
 import { KEY_COMMANDS } from './keys.ts';
 import { MODEL_COMMANDS } from './models.ts';
 import { PROVIDER_COMMANDS, removeProvider } from './providers.ts';
@@ -16,6 +17,7 @@ export const ADMIN_COMMANDS = [
   ...PROVIDER_COMMANDS,
   ...MODEL_COMMANDS,
   removeProvider,
+  ...ALERT_COMMANDS,
   ...NODE_COMMANDS,
   ...USAGE_COMMANDS,
   ...REQUEST_COMMANDS,

@@ -3,6 +3,8 @@ import type { Logger } from 'pino';
 import { ownActor } from '../administration/actor.ts';
 import { type FirstKey, readFirstKey, writeFirstKey } from '../administration/first-key.ts';
 import { firstRun } from '../administration/first-run.ts';
+import { ChargedKeys } from '../alerts/budget-check.ts';
+import type { AlertWatch } from '../alerts/watch.ts';
 import { allNames } from '../config/catalog/model-names.ts';
 import type { LoadedConfig } from '../config/loading/load.ts';
 import type { Config } from '../config/settings/schema.ts';
@@ -25,6 +27,7 @@ import { handsOver } from '../store/nodes.ts';
 import type { TextGateway } from '../text/gateway.ts';
 import { TextThreads } from '../threads/text-threads.ts';
 import { UpstreamClient } from '../upstream/client.ts';
+import { DaemonAlerts } from './alerts.ts';
 import { openCassettes } from './cassettes.ts';
 import { openLimits } from './limits.ts';
 import { closeListener, listen } from './listen.ts';
@@ -85,6 +88,7 @@ interface Services extends DaemonMedia {
   readonly telemetry: DaemonTelemetry;
   readonly cassettes: CassetteUpstream | null;
   readonly catalog: StoredProviders;
+  readonly alerts: AlertWatch;
 }
 
 /** Starts the daemon: store, audit log, image pool, text, media and HTTP, in this order. */
@@ -95,6 +99,7 @@ export async function startDaemon(config: Config, options: DaemonOptions): Promi
     log: await openLog(config.log, options.logTo),
     metrics: new Metrics(),
     closers,
+    charged: new ChargedKeys(),
     options,
     started: new AbortController(),
     actor: ownActor(),
@@ -137,7 +142,8 @@ async function startServices(start: Start): Promise<Services> {
   const firstKey = await readFirstKey(dataDir, store);
   // Closed just before the store: administration also works while the daemon drains.
   const models = () => allNames(state.config.models);
-  const catalog = new StoredProviders(state, store, log);
+  const daemonAlerts = new DaemonAlerts(start, store, network);
+  const catalog = new StoredProviders(state, store, log, daemonAlerts.alerts);
   await catalog.start();
   closers.add(() => catalog.close());
   const admin = await startAdmin({
@@ -163,15 +169,26 @@ async function startServices(start: Start): Promise<Services> {
   // After the last request and task have ended.
   closers.add(() => telemetry.close());
   const providerHealth = new ProviderHealth();
-  const observer = { ...routingObserver(start, providerHealth), ...publishRests(store) };
+  const { watch: alerts } = daemonAlerts;
+  const observer = { ...routingObserver(start, providerHealth, alerts), ...publishRests(store) };
   const tracer = () => telemetry.tracer;
-  const own = { store, span, upstream, pool, textThreads, routingObserver: observer, tracer };
+  const own = {
+    store,
+    span,
+    upstream,
+    pool,
+    textThreads,
+    alerts,
+    routingObserver: observer,
+    tracer,
+  };
   const parts: Parts = { ...start, ...own };
   const gateways = createText(parts);
   const daemonMedia = await createMedia(parts);
   const { text, embeddings } = gateways;
   const routings = [text.routing, embeddings.routing, daemonMedia.media.routing];
   metrics.watchRouting(routings);
+  daemonAlerts.routings = routings;
   followRests(store, routings);
   const draining = new AbortController();
   const limits = await openLimits(start, store.nodes);
@@ -201,6 +218,7 @@ async function startServices(start: Start): Promise<Services> {
     log,
     metrics,
     providerHealth,
+    alerts,
     get tracer() {
       return telemetry.tracer;
     },
@@ -217,7 +235,7 @@ async function startServices(start: Start): Promise<Services> {
     providerHealth.failed(provider, { type, code, status, message: fault!, key: null });
   };
   const services = { opened, audit, firstKey, servers, draining, text, pool, telemetry };
-  return { ...daemonMedia, ...services, catalog, cassettes };
+  return { ...daemonMedia, ...services, catalog, cassettes, alerts };
 }
 
 /** Opens the audit log and records the start and the repairs of the store. */
@@ -283,12 +301,13 @@ async function openForClients(start: Start, services: Services): Promise<Daemon>
 
 /** Resumes tasks and callbacks of an earlier process while the first requests are served. */
 function startBackgroundWork(
-  { media, callbacks, retentionSweeper, opened }: Services,
+  { media, callbacks, retentionSweeper, opened, alerts }: Services,
   log: Logger,
 ): void {
   inBackground(media.runner.start(), 'open tasks could not be resumed', log);
   inBackground(callbacks.start(), 'open callbacks could not be resumed', log);
   if (!opened.isClockAhead) retentionSweeper.start();
+  alerts.start();
 }
 
 function inBackground(work: Promise<void>, failureMessage: string, log: Logger): void {

@@ -75,6 +75,8 @@ export async function createMedia(parts: Parts): Promise<DaemonMedia> {
         if (tracer !== null) endTaskSpan(tracer, task, { attempts: ended, config: state.config });
         callbacks.added(task);
         retentionSweeper.ended(task);
+        parts.charged.add(task);
+        parts.alerts.answered(task.model, task.error);
       },
       fault: (error, { id }) => log.error({ err: error, task: id }, 'a defect, please report it'),
       stalled: (error, { id }) =>

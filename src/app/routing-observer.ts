@@ -1,3 +1,4 @@
+import type { AlertWatch } from '../alerts/watch.ts';
 import type { Failure } from '../failure.ts';
 import type { OnAttempt, RoutingObserver } from '../routing/observer.ts';
 import type { ProviderHealth } from '../routing/provider-health.ts';
@@ -13,6 +14,7 @@ import type { Start } from './start.ts';
 export function routingObserver(
   { state, log, metrics }: Start,
   health: ProviderHealth,
+  alerts: AlertWatch,
 ): Required<Omit<RoutingObserver, 'onSharedRest'>> {
   const describe = ({ type, code, status, detail }: Failure) => {
     const redact = secretsRedactor(state.config.providers);
@@ -31,14 +33,20 @@ export function routingObserver(
     metrics.observeAttempt(provider, outcomeOf(failure));
     // Without a detail the gateway refused the request itself, before it reached the provider.
     const isLocal = failure?.type === 'invalid_request' && failure.detail === null;
-    if (failure === null) health.succeeded(provider);
+    if (failure === null) {
+      health.succeeded(provider);
+      alerts.attempted(provider, false);
+    }
     if (failure === null || isLocal) return;
     // Errors for clients name neither the provider nor its message: the log has both.
     const described = describe(failure);
     if (isOfProvider(failure)) {
       const { type, code, detail } = described;
       const status = failure.upstreamStatus;
-      health.failed(provider, { type, code, status, message: detail ?? failure.message, key });
+      const message = detail ?? failure.message;
+      health.failed(provider, { type, code, status, message, key });
+      alerts.attempted(provider, true);
+      if (needsOperator(failure)) alerts.refused(provider, key, message);
     }
     const line = { ...logContext, provider, ...(key !== null && { key }), ...described };
     const what = needsOperator(failure)
@@ -52,7 +60,11 @@ export function routingObserver(
     onKeyRest: (route, key) =>
       log.info({ ...describeRoute(route), key }, 'a provider key cools down'),
     onRest: (route) => log.warn(describeRoute(route), 'a route cools down'),
-    onRecovery: ({ provider, model }) => log.info({ provider, model }, 'a route has recovered'),
+    onRecovery: (route) => {
+      const { provider, model } = route;
+      log.info({ provider, model }, 'a route has recovered');
+      alerts.recovered(route);
+    },
   };
 }
 

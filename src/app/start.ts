@@ -1,4 +1,6 @@
 import type { Logger } from 'pino';
+import type { ChargedKeys } from '../alerts/budget-check.ts';
+import type { AlertWatch } from '../alerts/watch.ts';
 import type { LoadedConfig } from '../config/loading/load.ts';
 import type { ConfigurationSource } from '../config/loading/reload.ts';
 import type { Config } from '../config/settings/schema.ts';
@@ -41,6 +43,8 @@ export interface Start {
   readonly log: Logger;
   readonly metrics: Metrics;
   readonly closers: Closers;
+  /** Keys that were charged since their budgets were last compared with the thresholds of alerts. */
+  readonly charged: ChargedKeys;
   readonly options: DaemonOptions;
   /** Aborted once the daemon may listen: later calls of the store fail while its database is away. */
   readonly started: AbortController;
@@ -56,6 +60,7 @@ export interface Parts extends Start {
   readonly upstream: Upstream;
   readonly pool: SharedPool;
   readonly textThreads: TextThreads;
+  readonly alerts: AlertWatch;
   readonly routingObserver: RoutingObserver;
   readonly tracer: () => Tracer | null;
 }

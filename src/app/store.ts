@@ -33,11 +33,11 @@ export interface OpenedStore {
 const COMMON_HOST = /^(0\.0\.0\.0|::|::1|localhost|127\..+)$/;
 
 /** Host and port of a daemon, by which people tell nodes apart. */
-function nameOf({ host, port }: Config['server']): string {
+export function nameOf({ host, port }: Config['server']): string {
   return `${COMMON_HOST.test(host) ? hostname() : host}:${port}`;
 }
 
-function isOutage(error: unknown): error is Failure {
+export function isOutage(error: unknown): error is Failure {
   return error instanceof Failure && error.code === 'store_unavailable';
 }
 
@@ -48,6 +48,7 @@ export async function openDaemonStore({
   metrics,
   options,
   started,
+  charged,
 }: Start): Promise<OpenedStore> {
   const { server, store: settings, dataDir, limits } = state.config;
   const { acceptClock = false, newStore = false, version, stop } = options;
@@ -81,6 +82,7 @@ export async function openDaemonStore({
     onWait: (failure) => logOutage(failure, 'waiting for the database'),
     node: { name: nameOf(server), version },
     onCommit: (commit) => metrics.observeCommit(commit),
+    onCharge: (payer) => charged.add(payer),
     onRecovery: (recovery) => {
       recoveries.push(recovery);
       log.warn(recovery, 'moved the torn end of the journal to a file');

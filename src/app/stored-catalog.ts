@@ -4,6 +4,7 @@ import type {
   ProviderTest,
   TestReport,
 } from '../administration/catalog-context.ts';
+import type { Alerts } from '../alerts/alerts.ts';
 import type { LoadedConfig } from '../config/loading/load.ts';
 import type { Config } from '../config/settings/schema.ts';
 import {
@@ -26,6 +27,7 @@ const READ_INTERVAL_MS = 10_000;
  * the file is read again and when entries change, so that requests look up nothing in the store.
  */
 export class StoredProviders implements CatalogContext {
+  readonly testAlerts: CatalogContext['testAlerts'];
   readonly #state: DaemonState;
   readonly #store: Store;
   readonly #log: Logger;
@@ -44,7 +46,8 @@ export class StoredProviders implements CatalogContext {
   /** Called after a test of a provider. */
   onTest = (_provider: string, _report: TestReport) => {};
 
-  constructor(state: DaemonState, store: Store, log: Logger) {
+  constructor(state: DaemonState, store: Store, log: Logger, alerts: Alerts) {
+    this.testAlerts = (name) => alerts.test(name);
     this.#state = state;
     this.#store = store;
     this.#log = log;

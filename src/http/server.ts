@@ -170,7 +170,7 @@ function newServer(context: AppContext, maxConnections: number): FastifyInstance
 
 /** Sets x-request-id on every response, and logs and counts every request. */
 function observeRequests(server: FastifyInstance, context: AppContext): void {
-  const { log, metrics, draining } = context;
+  const { log, metrics, draining, alerts } = context;
   const recorder = new RequestRecorder(context.store.requests, () => context.config);
   const logRequest = requestLogger(log);
   server.decorateRequest('holder', null as unknown as FastifyRequest['holder']);
@@ -236,6 +236,9 @@ function observeRequests(server: FastifyInstance, context: AppContext): void {
     const milliseconds = Math.round(elapsed);
     const line = { requestId: request.id, method, path, status, milliseconds, ip, key };
     logRequest(line, request);
+    if (request.failure?.type === 'insufficient_quota' && key !== undefined) {
+      alerts.exhausted({ accountId: request.holder.account.id, keyId: key });
+    }
     // Every request that costs is a POST; readers of this list would fill it.
     if (method === 'POST') {
       const { id, holder, failure, textReport, firstFrameMs, task, trace } = request;
@@ -258,6 +261,10 @@ function observeRequests(server: FastifyInstance, context: AppContext): void {
     if (request.textReport) {
       recordError(request, status, context.store);
       metrics.observeText(request.textReport, request.firstFrameMs, elapsed);
+      const { model, failure } = request.textReport;
+      if (model !== null && status !== CLIENT_CLOSED_REQUEST) {
+        alerts.answered(model, request.failure ?? failure);
+      }
       if (metrics.genAi !== null) observeGenAi(request, metrics.genAi, { elapsed, context });
     }
     if (request.trace !== null) endSpan(request, request.trace, { path, status, context });

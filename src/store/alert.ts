@@ -84,15 +84,20 @@ export function mayRaise(
   return !held || held.until <= now || held.window !== window || held.level < level;
 }
 
-/** Decides which alerts are raised, one after the other. */
+/**
+ * Decides which alerts are raised, one after the other.
+ *
+ * @returns also those of them that are not recorded yet, and the claims that change
+ */
 export function decideAlerts(
   requests: readonly AlertRequest[],
   heldFor: (subject: string) => HeldClaim | undefined,
   now: number,
-): AlertDecision & { readonly changed: readonly HeldClaim[] } {
+): AlertDecision & { readonly added: readonly Alert[]; readonly changed: readonly HeldClaim[] } {
   const claims = new Map<string, HeldClaim>();
   const changed = new Map<string, HeldClaim>();
   const raised: Alert[] = [];
+  const added: Alert[] = [];
   for (const request of requests) {
     const { alert, subject, window, level, until, after } = request;
     const held = claims.get(subject) ?? heldFor(subject);
@@ -103,8 +108,9 @@ export function decideAlerts(
       const claim = { subject, window, level, until: end, id: alert.id, at: now };
       claims.set(subject, claim);
       changed.set(subject, claim);
+      added.push(alert);
     }
     raised.push(alert);
   }
-  return { raised, claims: [...claims.values()], changed: [...changed.values()] };
+  return { raised, added, claims: [...claims.values()], changed: [...changed.values()] };
 }

@@ -1,4 +1,5 @@
 import type { Failure } from '../failure.ts';
+import type { Payer } from './budgets.ts';
 import type { NodeRecord } from './nodes.ts';
 
 /** A clock that is too far ahead of the records, in milliseconds since the epoch. */
@@ -51,6 +52,8 @@ export interface StoreOptions {
   readonly onRecovery?: (recovery: Recovery) => void;
   /** Called after every write. */
   readonly onCommit?: (commit: Commit) => void;
+  /** Called with the payer of each request that was charged. Tasks are left out. */
+  readonly onCharge?: ((payer: Payer) => void) | undefined;
   /** Called with errors of background work, which the store retries later. */
   readonly onFault?: (error: unknown) => void;
   /** Called when writes start to fail, and with null when they succeed again. */

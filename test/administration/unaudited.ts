@@ -14,6 +14,7 @@ export const UNAUDITED: {
   catalog: {
     ...{ file: settings, network: settings.network, secretKeyFile: '/nowhere/secret.key' },
     testProvider: () => Promise.reject(new Error('no provider is tested')),
+    testAlerts: async () => [],
     changed: async () => {},
   },
   audit: { record: (_, work) => work() },

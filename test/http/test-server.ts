@@ -135,6 +135,7 @@ export async function startServer({
     textThreads,
     spool,
     metrics,
+    alerts: { answered() {}, exhausted() {} },
     taskAttempts,
     taskEvents,
     tracer: null,

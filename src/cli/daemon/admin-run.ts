@@ -2,7 +2,8 @@ import { devNull } from 'node:os';
 import { resolve } from 'node:path';
 import type { AdminCommand, AdminOutput } from '../../administration/admin-command.ts';
 import type { CatalogContext } from '../../administration/catalog-context.ts';
-import { loadStoreSettings } from '../../config/loading/load.ts';
+import type { ConfigOptions } from '../../config/loading/config-file.ts';
+import { loadConfig, loadStoreSettings } from '../../config/loading/load.ts';
 import { Failure } from '../../failure.ts';
 import { fieldsOf, parseFields } from '../../schema/fields.ts';
 import { secretKeyFile } from '../../store/secret-key.ts';
@@ -58,7 +59,7 @@ export async function readAdminInput(command: AdminCommand, positionals: Flags, 
     store: known?.store,
     // Used for warnings only: with `--data`, the configuration may be invalid.
     models: known?.models ?? null,
-    catalog: catalogOf(known ?? loadStoreSettings({ ...source, file: devNull }), dataDir),
+    catalog: catalogOf(known ?? loadStoreSettings({ ...source, file: devNull }), dataDir, source),
   };
   // `show` takes the type of the command's options, which the registry leaves out.
   return { options: options as never, request, label };
@@ -84,6 +85,7 @@ const MAX_SECRET = 65_536;
 function catalogOf(
   settings: ReturnType<typeof loadStoreSettings>,
   dataDir: string,
+  source: ConfigOptions,
 ): CatalogContext {
   return {
     file: settings,
@@ -92,6 +94,12 @@ function catalogOf(
     testProvider: async (test) => {
       const { testProvider } = await import('../../text/provider-test.ts');
       return testProvider(test);
+    },
+    testAlerts: async (name) => {
+      const { testWebhooks } = await import('../../alerts/webhooks.ts');
+      // Keys of providers may be unset.
+      const { config } = loadConfig({ ...source, without: [['providers'], ['models']] });
+      return testWebhooks(config, name);
     },
     changed: async () => {},
   };

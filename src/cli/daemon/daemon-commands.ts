@@ -173,6 +173,11 @@ export const adminCommands: readonly CommandDefinition[] = Object.entries(GROUPS
     return { name, summary, notes: NOTES, subcommands: [...commands.map(definitionOf), ...others] };
   });
 
+/** Whether a positional argument may be left out; only the last one may. */
+function isOptional({ entries }: AdminCommand['options'], name: string): boolean {
+  return entries[name]?.type === 'optional';
+}
+
 function definitionOf(command: AdminCommand): CommandDefinition {
   const { name, summary, options: schema, positionals, examples } = command;
   const fields = positionals.map(
@@ -182,14 +187,16 @@ function definitionOf(command: AdminCommand): CommandDefinition {
     name,
     summary,
     positionals: fields.map((field) => ({
-      ...{ syntax: `<${field.name}>`, description: helpOf(field) },
+      syntax: isOptional(schema, field.name) ? `[${field.name}]` : `<${field.name}>`,
+      description: helpOf(field),
       ...{ choices: field.choices, path: field.path },
     })),
     flags: [{ ...options(schema), except: positionals }, STORE],
     notes: fieldsOf(schema).some(({ secret }) => secret) ? SECRET_NOTES : [],
     examples: examples.map((example) => `oriel ${example}`),
     async run({ positionals: values, flags }) {
-      const typed = fields.map((field, index) => [field.name, fromText(field, `${values[index]}`)]);
+      const given = fields.filter((_, index) => values[index] !== undefined);
+      const typed = given.map((field, index) => [field.name, fromText(field, `${values[index]}`)]);
       const { runAdmin } = await import('./admin-run.ts');
       return runAdmin(command, Object.fromEntries(typed), flags);
     },

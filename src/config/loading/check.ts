@@ -148,6 +148,17 @@ export function crossFaults(value: unknown, format: FormatValue): readonly Fault
     expectOne([...reasoning, 'can_disable'], [true], [false], reason);
   }
 
+  const webhooks = listOf(valueAt(value, ['alerts', 'webhooks'])).map((one) =>
+    valueAt(one, ['name']),
+  );
+  for (const [index, name] of webhooks.entries()) {
+    const first = webhooks.indexOf(name);
+    if (first === index || typeof name !== 'string') continue;
+    const path = ['alerts', 'webhooks', index, 'name'];
+    const message = `expected a name that no other webhook has, received ${format(name, path)}`;
+    faults.push({ path, message });
+  }
+
   for (const [name, provider] of providers) {
     if (valueAt(provider, ['kind']) === 'azure' && valueAt(provider, ['query', 'api-version'])) {
       const path = ['providers', name, 'query', 'api-version'];

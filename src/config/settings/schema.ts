@@ -6,6 +6,7 @@ import { IMAGE_ANSWERS } from '../../store/account.ts';
 import { identifier, ONCE, text } from '../fields/text.ts';
 import { credits, duration, size } from '../fields/units.ts';
 import { providerSchema } from '../providers/provider-kinds.ts';
+import { alerts } from './alerts.ts';
 import { assets } from './assets.ts';
 import { limits } from './limits.ts';
 import { models } from './models.ts';
@@ -241,6 +242,11 @@ export const configSchema = v.strictObject({
   log: section(log, 'The log. Keys never appear in it.'),
   metrics: section(metrics, 'Metrics for Prometheus, at /metrics.'),
   telemetry: section(telemetry, 'Traces and metrics for a collector.'),
+  alerts: section(
+    alerts,
+    'Alerts for the operator: budgets, routes, providers, errors, disk, memory and nodes. Each is raised once in a ' +
+      'window by all nodes together.',
+  ),
   cassettes: section(cassettes, 'Recordings of providers for tests.'),
   owner: section(owner, 'The account that the first start on an empty data folder creates.'),
   providers: section(

@@ -69,6 +69,16 @@ export class Metrics {
     'Delivery attempts of callbacks by outcome; pending: another attempt follows',
     ['outcome'],
   );
+  readonly #alerts = this.#registry.counter(
+    'oriel_alerts_total',
+    'Alerts that this node raised, by type',
+    ['type'],
+  );
+  readonly #alertDeliveries = this.#registry.counter(
+    'oriel_alert_deliveries_total',
+    'Alerts by webhook and by how their delivery ended; dropped: too many waited',
+    ['webhook', 'outcome'],
+  );
   readonly #lostClaims = this.#registry.counter(
     'oriel_lost_claims_total',
     'Tasks that another node took over while this one worked on them',
@@ -177,6 +187,15 @@ export class Metrics {
 
   observeCallback(outcome: string): void {
     this.#callbacks.inc({ outcome });
+  }
+
+  /** An alert was raised; `dropped` for those that were forgotten because too many waited for the store. */
+  observeAlert(type: string, count = 1): void {
+    this.#alerts.inc({ type }, count);
+  }
+
+  observeAlertDelivery(webhook: string, outcome: string): void {
+    this.#alertDeliveries.inc({ webhook, outcome });
   }
 
   observeLostClaim(): void {

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import type { CatalogContext } from '../../administration/catalog-context.ts';
+import type { AlertWatch } from '../../alerts/watch.ts';
 import type { AssetStorage } from '../../assets/storage/asset-storage.ts';
 import type { ConfigurationSource } from '../../config/loading/reload.ts';
 import type { Config } from '../../config/settings/schema.ts';
@@ -49,6 +50,7 @@ export interface AppContext {
   /** Those of text and of media. */
   readonly routings: readonly Routing[];
   readonly providerHealth: ProviderHealth;
+  readonly alerts: Pick<AlertWatch, 'answered' | 'exhausted'>;
   readonly assets: AssetStorage;
   readonly pool: SharedPool;
   readonly textThreads: TextThreads;

@@ -126,6 +126,13 @@ export class Pressure {
   }
 }
 
+/** Share of the memory that the process uses, of V8's heap or of all, whichever is fuller. @param limit as of `Pressure` */
+export function memoryShare(limit: number | undefined): number {
+  const heap = getHeapStatistics().used_heap_size / (oldGenerationLimit() * HEAP_SHARE);
+  const all = limit ?? containerMemory() * CONTAINER_SHARE;
+  return Math.max(heap, process.memoryUsage.rss() / all);
+}
+
 /** Milliseconds of a clock tick in /proc. */
 const TICK_MS = 10;
 

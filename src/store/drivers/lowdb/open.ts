@@ -108,7 +108,7 @@ async function openLocked(options: LowdbOptions, place: Place, lock: Lock): Prom
     for (const [collection, order] of changes) commits.markChanged(collection, order);
     if (options.tagSets !== undefined) state.tagSetLimit = options.tagSets;
     const records = new Records({
-      ...{ state, commits, archive, archiver, now },
+      ...{ state, commits, archive, archiver, now, onCharge: options.onCharge },
       backlogFailure: () => compactor.backlogFailure(commits.journalLength),
     });
     const requests = new RequestLog(new RequestFolder(files, place.requests));

@@ -32,8 +32,8 @@ export function alertMethods(parts: PostgresParts): Pick<Store, 'raiseAlerts' | 
           }),
         );
         const decision = decideAlerts(requests, (subject) => held.get(subject), now());
-        const { raised, claims, changed } = decision;
-        if (changed.length === 0) return { raised, claims };
+        const { raised, added, claims, changed } = decision;
+        if (added.length === 0) return { raised, claims };
         const column = <Value>(read: (claim: HeldClaim) => Value) => changed.map(read);
         await connection.query(
           `INSERT INTO $schema.alert_claims (subject, span, level, until, id, at)
@@ -49,10 +49,9 @@ export function alertMethods(parts: PostgresParts): Pick<Store, 'raiseAlerts' | 
             column(({ at }) => at),
           ],
         );
-        const isNew = new Set(changed.map(({ id }) => id));
         await connection.query(
           'INSERT INTO $schema.alerts (record) SELECT r::json FROM unnest($1::text[]) AS r',
-          [raised.filter(({ id }) => isNew.has(id)).map((alert) => JSON.stringify(alert))],
+          [added.map((alert) => JSON.stringify(alert))],
         );
         await connection.query(
           `DELETE FROM $schema.alerts WHERE seq <=

@@ -46,7 +46,9 @@ export function creditMethods(parts: PostgresParts): CreditMethods {
     async settle(source, metered) {
       checkAmount(metered.charge, 'charge');
       checkOpen(parts);
-      return escrows.settle('id' in source ? source : await payerOf(source), metered);
+      const amount = await escrows.settle('id' in source ? source : await payerOf(source), metered);
+      if (amount > 0) parts.onCharge?.(source);
+      return amount;
     },
     async release(reservation) {
       escrows.release(reservation);

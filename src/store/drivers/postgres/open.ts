@@ -163,6 +163,7 @@ async function openOn(database: Database, options: OpenParts): Promise<Store> {
   const { store, work } = postgresStore({
     ...{ database, transactions, balances, lease, events, bank, keys, escrows, log },
     ...{ now, onFault, bookCharges, closing, release: options.release },
+    onCharge: options.onCharge,
     scopes: new BudgetScopes(),
   });
   running = work;

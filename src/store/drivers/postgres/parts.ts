@@ -1,4 +1,4 @@
-import type { BudgetScopes } from '../../budgets.ts';
+import type { BudgetScopes, Payer } from '../../budgets.ts';
 import type { Bank } from './bank.ts';
 import { closed, type Database } from './database/database.ts';
 import type { ChargeLog } from './escrow/charge-log.ts';
@@ -27,6 +27,7 @@ export interface PostgresParts {
   readonly bookCharges: () => Promise<void>;
   readonly now: () => number;
   readonly onFault: (error: unknown) => void;
+  readonly onCharge: ((payer: Payer) => void) | undefined;
   /** Ends the use of the folder. */
   readonly release: () => Promise<void>;
 }

@@ -8,7 +8,7 @@ export function alertMethods(records: Records): Pick<Store, 'raiseAlerts' | 'lis
   const { alerts, alertClaims, claimBySubject } = state;
   return {
     async raiseAlerts(requests) {
-      const { raised, claims, changed } = decideAlerts(
+      const { raised, added, claims, changed } = decideAlerts(
         requests,
         (subject) => claimBySubject.get(subject),
         now(),
@@ -19,9 +19,9 @@ export function alertMethods(records: Records): Pick<Store, 'raiseAlerts' | 'lis
         const order = claimBySubject.order(claim.subject) ?? alertClaims.newOrder();
         changes.push(['alertClaims', order, claim]);
       }
-      if (changed.length > 0) {
-        for (const alert of raised) changes.push(['alerts', alerts.newOrder(), alert]);
-        const excess = Math.max(0, alerts.size + raised.length - MAX_ALERTS);
+      if (added.length > 0) {
+        for (const alert of added) changes.push(['alerts', alerts.newOrder(), alert]);
+        const excess = Math.max(0, alerts.size + added.length - MAX_ALERTS);
         const orders = [...alerts.rows.keys()].slice(0, excess);
         for (const order of orders) changes.push(['alerts', order, null]);
         for (const [order, { subject, until }] of alertClaims.rows) {

@@ -5,7 +5,7 @@ import type { Records } from './records.ts';
 
 /** The methods that reserve and charge credits of requests. */
 export function creditMethods(records: Records): Pick<Store, 'reserve' | 'settle' | 'release'> {
-  const { bookedState, reservations, charges, commits, now } = records;
+  const { bookedState, reservations, charges, commits, now, onCharge } = records;
   /** Team and windows in which credits that are reserved now will count. */
   const scopeOf = ({ key }: KeyHolder) => {
     const team = key.teamId === undefined ? undefined : bookedState.teamById.get(key.teamId);
@@ -40,6 +40,7 @@ export function creditMethods(records: Records): Pick<Store, 'reserve' | 'settle
         const funds = fundsIn(bookedState, holder, scope);
         amount = Math.min(amount, Math.max(reserved, spendable(funds, reservations.of)));
       }
+      if (amount > 0) onCharge?.(source);
       await charges.add({ payer: source, scope, metered, amount, at: now() });
       return amount;
     },

@@ -13,7 +13,10 @@ import { Reservations } from './reservations.ts';
 import { Transaction } from './transaction.ts';
 
 interface RecordsOptions
-  extends Pick<Records, 'commits' | 'archive' | 'archiver' | 'backlogFailure' | 'now'> {
+  extends Pick<
+    Records,
+    'commits' | 'archive' | 'archiver' | 'backlogFailure' | 'now' | 'onCharge'
+  > {
   readonly state: State;
 }
 
@@ -31,12 +34,14 @@ export class Records {
   /** Failure with which new work is rejected while checkpoints fail and the journals are too long. */
   readonly backlogFailure: () => Failure | null;
   readonly now: () => number;
+  readonly onCharge: ((payer: Payer) => void) | undefined;
   /** Identifier of this process as a node. Tasks that others process are orphans: they have ended. */
   readonly node = newId('node');
   readonly scopes = new BudgetScopes();
   #isClosed = false;
 
-  constructor({ state, commits, archive, archiver, backlogFailure, now }: RecordsOptions) {
+  constructor(options: RecordsOptions) {
+    const { state, commits, archive, archiver, backlogFailure, now, onCharge } = options;
     this.bookedState = state;
     this.commits = commits;
     this.archive = archive;
@@ -44,6 +49,7 @@ export class Records {
     this.charges = new PendingCharges(state, commits, this.reservations);
     this.backlogFailure = backlogFailure;
     this.now = now;
+    this.onCharge = onCharge;
   }
 
   /** State with all charges booked. */

@@ -1,0 +1,98 @@
+import * as v from 'valibot';
+import { field, integer } from '../schema/fields.ts';
+import { ALERT_TYPES, MAX_ALERTS } from '../store/alert.ts';
+import { defineAdminCommand } from './admin-command.ts';
+
+/** Alerts that are shown where no limit is given. */
+const SHOWN = 50;
+
+const alertShape = v.object({
+  id: v.pipe(v.string(), v.description('the webhook-id')),
+  type: v.picklist(ALERT_TYPES),
+  at: v.pipe(v.number(), v.description('seconds since the epoch')),
+  message: v.string(),
+  subject: v.pipe(v.record(v.string(), v.string()), v.description('identifiers and names')),
+  figures: v.record(v.string(), v.number()),
+  link: v.pipe(v.string(), v.description('a page of the console')),
+});
+
+const list = defineAdminCommand({
+  group: 'alerts',
+  name: 'list',
+  summary: 'Show the latest alerts, newest first',
+  positionals: [],
+  options: v.strictObject({
+    limit: v.optional(
+      field(integer(1, MAX_ALERTS), `alerts to show; the store keeps ${MAX_ALERTS}`),
+      SHOWN,
+    ),
+  }),
+  result: v.object({ alerts: v.array(alertShape) }),
+  examples: ['alerts list', 'alerts list --limit 5'],
+  run: async (store, { limit }) => {
+    const alerts = await store.listAlerts(limit);
+    return { alerts: alerts.map((alert) => ({ ...alert, at: Math.round(alert.at / 1000) })) };
+  },
+  show: ({ alerts }) => ({
+    tables: [
+      {
+        rows: [
+          ['time', 'type', 'message'],
+          ...alerts.map(({ at, type, message }) => [
+            ...[new Date(at * 1000).toISOString().slice(0, 19).replace('T', ' '), type],
+            message,
+          ]),
+        ],
+      },
+    ],
+    messages: alerts.length === 0 ? ['no alert was raised yet'] : [],
+  }),
+});
+
+const test = defineAdminCommand({
+  group: 'alerts',
+  name: 'test',
+  summary: 'Send a test alert to the webhooks of the configuration, and show what they answer',
+  positionals: ['name'],
+  options: v.strictObject({
+    name: v.optional(
+      field(
+        v.pipe(v.string(), v.nonEmpty(), v.maxLength(128)),
+        'name of one webhook; all without it',
+        {
+          expects: 'the name of a webhook',
+        },
+      ),
+    ),
+  }),
+  result: v.object({
+    webhooks: v.array(
+      v.object({
+        name: v.string(),
+        isDelivered: v.boolean(),
+        status: v.pipe(v.nullable(v.number()), v.description('status of the answer')),
+        error: v.nullable(v.string()),
+        milliseconds: v.number(),
+      }),
+    ),
+  }),
+  examples: ['alerts test'],
+  run: async (_, { name }, { testAlerts }) => ({ webhooks: [...(await testAlerts(name))] }),
+  audit: ({ name }, result) => ({
+    object: name ?? 'all webhooks',
+    details: { delivered: result?.webhooks.filter(({ isDelivered }) => isDelivered).length },
+  }),
+  show: ({ webhooks }) => ({
+    messages:
+      webhooks.length === 0
+        ? ['no webhooks: add one to alerts.webhooks of the configuration']
+        : webhooks.map(({ name, isDelivered, error, milliseconds }) =>
+            isDelivered
+              ? `${name}: delivered in ${milliseconds} ms`
+              : `${name}: not delivered: ${error}`,
+          ),
+    exitCode: webhooks.every(({ isDelivered }) => isDelivered) ? 0 : 1,
+  }),
+});
+
+export const ALERT_COMMANDS = [list, test];
