@@ -77,6 +77,7 @@ const test = defineAdminCommand({
     ),
   }),
   examples: ['alerts test'],
+  sample: {},
   run: async (_, { name }, { testAlerts }) => ({ webhooks: [...(await testAlerts(name))] }),
   audit: ({ name }, result) => ({
     object: name ?? 'all webhooks',
