@@ -11,7 +11,7 @@ declare module 'fastify' {
   }
 }
 
-export const TAGS_HEADER = 'x-oriel-tags';
+const TAGS_HEADER = 'x-oriel-tags';
 
 const EXPECTED =
   'expected pairs such as run=42 with commas between them: names of 1 to 32 letters, digits and ._-, values of 1 ' +
