@@ -3,6 +3,7 @@ import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import type { AppContext } from '../../../src/http/request/app-context.ts';
 import { textRoutes } from '../../../src/http/routes/text/text.ts';
 import '../../../src/text/built-in-dialects.ts';
+import type { KeyHolder } from '../../../src/store/store.ts';
 import type { TextGateway } from '../../../src/text/gateway.ts';
 
 const KEEP_ALIVE_MS = 15_000;
@@ -19,6 +20,7 @@ async function streamOf(path: string): Promise<string> {
   const server = fastify();
   server.setValidatorCompiler(() => (value) => ({ value }));
   server.setSerializerCompiler(() => JSON.stringify);
+  server.decorateRequest('holder', { getter: () => ({ account: {}, key: {} }) as KeyHolder });
   const answer: TextGateway['answer'] = async ({ response }) => {
     vi.advanceTimersByTime(KEEP_ALIVE_MS);
     await new Promise(setImmediate);
@@ -27,7 +29,7 @@ async function streamOf(path: string): Promise<string> {
     response.write('data: {}\n\n');
     return null;
   };
-  textRoutes(server, { text: { answer } } as unknown as AppContext);
+  textRoutes(server, { text: { answer }, limits: {} } as unknown as AppContext);
   const response = await fetch(`${await server.listen({ port: 0 })}${path}`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },

@@ -95,7 +95,7 @@ it('charges what arrived before the cut, by the usage that the client is sent', 
     { key },
   );
   const text = await response.text();
-  const usage = JSON.parse(/"usage":(\{.*?\}\}?)\}\n\ndata: \[DONE\]/s.exec(text)![1]!);
+  const { usage } = JSON.parse(/^data: (.*"usage":\{.*)\n\ndata: \[DONE\]/m.exec(text)![1]!);
   expect(usage.completion_tokens).toBe(51);
   expect(usage.prompt_tokens).toBeGreaterThan(5);
   const { prompt_tokens: input, completion_tokens: output } = usage;
