@@ -29,7 +29,8 @@ async function streamOf(path: string): Promise<string> {
     response.write('data: {}\n\n');
     return null;
   };
-  textRoutes(server, { text: { answer }, limits: {} } as unknown as AppContext);
+  const config = { requests: { bodies: 'off' }, models: {} };
+  textRoutes(server, { text: { answer }, limits: {}, config } as unknown as AppContext);
   const response = await fetch(`${await server.listen({ port: 0 })}${path}`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
