@@ -155,7 +155,7 @@ describeWith(process.getuid?.() === 0 ? ENGINES : [ROOT_USER], 'the container', 
     expect(second.stderr).toContain('is using this store');
 
     await succeed(podman('kill', '--signal', 'HUP', 'first'));
-    await logLine('first', 'reload');
+    await logLine('first', 'the configuration was read again');
     await succeed(podman('stop', 'first'));
     await logLine('first', '"msg":"stopped"');
     expect(await succeed(podman('inspect', 'first', '--format', '{{.State.ExitCode}}'))).toBe('0');
