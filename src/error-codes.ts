@@ -77,6 +77,7 @@ export const HTTP_CODES = {
   ...group('invalid_request', 400, {
     context_length_exceeded: 'The input is longer than the context of the model.',
     invalid_request: 'The request cannot be read, for a reason that the message states.',
+    invalid_config: 'The configuration is not valid.',
     invalid_recipe: 'The recipe has faults, which the message lists with their lines.',
     malformed_request: 'The bytes are not a valid HTTP request.',
     invalid_url: 'The path is not valid.',
@@ -289,7 +290,6 @@ export const HTTP_CODES = {
 const LOCAL_CODES = {
   ...group('invalid_request', 400, {
     usage: 'The arguments are invalid.',
-    invalid_config: 'The configuration is not valid.',
     data_folder_open: 'Other users may read or write in the data folder.',
     no_audit: 'The data folder has no audit log.',
     cassette_unreadable: 'A recording is no recording, of a newer version, or cut off.',

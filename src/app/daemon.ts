@@ -7,6 +7,7 @@ import { ChargedKeys } from '../alerts/budget-check.ts';
 import type { AlertWatch } from '../alerts/watch.ts';
 import { allNames } from '../config/catalog/model-names.ts';
 import type { LoadedConfig } from '../config/loading/load.ts';
+import type { Reload } from '../config/loading/reload.ts';
 import type { Config } from '../config/settings/schema.ts';
 import type { CassetteReport, CassetteUpstream } from '../exchanges/cassettes/upstream.ts';
 import { startAdmin } from '../http/admin.ts';
@@ -20,6 +21,7 @@ import type { SharedPool } from '../operations/pool/pool.ts';
 import { startSharedPool } from '../operations/pool/shared-pool.ts';
 import { ProviderHealth } from '../routing/provider-health.ts';
 import { preparePromptRules } from '../safety/prompt-screening.ts';
+import type { Actor } from '../store/audit/entry.ts';
 import type { AuditLog } from '../store/audit/log.ts';
 import { openAudit, recordRecovery } from '../store/audit/log.ts';
 import { placeOf } from '../store/drivers/open.ts';
@@ -69,9 +71,12 @@ export interface Daemon {
     config: Config,
     loaded: LoadedConfig & { readonly restart: readonly string[] },
     changes: Readonly<Record<string, readonly string[]>>,
+    who?: Actor,
   ): Promise<void>;
   /** Records, in the audit log too, that a new configuration was invalid. */
-  refuseConfiguration(faults: readonly string[]): Promise<void>;
+  refuseConfiguration(faults: readonly string[], who?: Actor): Promise<void>;
+  /** Lets the owner reload the configuration over HTTP too. */
+  offerReload(reload: Reload): void;
   /** Accepts nothing new, waits for requests in progress until `server.grace` has passed, and ends. */
   close(): Promise<void>;
 }
@@ -199,6 +204,9 @@ async function startServices(start: Start): Promise<Services> {
     get configuration() {
       return state.configuration;
     },
+    get reload() {
+      return state.reload;
+    },
     version: options.version,
     isDeterministic: options.deterministic ?? false,
     store,
@@ -267,9 +275,15 @@ async function openForClients(start: Start, services: Services): Promise<Daemon>
   if (operations) closers.add(() => operations.close());
   closers.add(() => server.close());
   started.abort();
+  const openedAt = Date.now();
   const operationsUrl = operations && (await listen(operations, settings.operations!));
   state.url = await listen(server, settings);
   startBackgroundWork(services, log);
+  inBackground(
+    start.metrics.requestSeries.readLog(services.opened.store.requests, openedAt),
+    'the requests of the last day could not be counted',
+    log,
+  );
   inBackground(preparePromptRules(), 'the rules for prompts could not be loaded', log);
   return {
     url: state.url,
@@ -279,9 +293,12 @@ async function openForClients(start: Start, services: Services): Promise<Daemon>
     get cassetteReport() {
       return services.cassettes?.report ?? null;
     },
-    reconfigure(next, loaded, details) {
+    offerReload(reload) {
+      state.reload = reload;
+    },
+    reconfigure(next, loaded, details, by = who) {
       const subject = () => ({ object: 'configuration', details });
-      return audit.record({ act: 'config.reload', who, subject }, async () => {
+      return audit.record({ act: 'config.reload', who: by, subject }, async () => {
         // First, since it may fail.
         await services.telemetry.configure(next);
         services.catalog.use(next, loaded);
@@ -290,9 +307,9 @@ async function openForClients(start: Start, services: Services): Promise<Daemon>
         services.media.runner.reconfigured();
       });
     },
-    async refuseConfiguration(faults) {
+    async refuseConfiguration(faults, by = who) {
       state.configuration = { ...state.configuration, refused: { at: Date.now(), faults } };
-      const refused = { act: 'config.reload', who, result: 'refused' as const };
+      const refused = { act: 'config.reload', who: by, result: 'refused' as const };
       await audit.append({ ...refused, code: 'invalid_config', object: 'configuration' });
     },
     close: () => close(start, services),

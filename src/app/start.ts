@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import type { ChargedKeys } from '../alerts/budget-check.ts';
 import type { AlertWatch } from '../alerts/watch.ts';
 import type { LoadedConfig } from '../config/loading/load.ts';
-import type { ConfigurationSource } from '../config/loading/reload.ts';
+import type { ConfigurationSource, Reload } from '../config/loading/reload.ts';
 import type { Config } from '../config/settings/schema.ts';
 import type { CassetteReport } from '../exchanges/cassettes/upstream.ts';
 import type { Metrics } from '../http/observability/metrics.ts';
@@ -83,6 +83,8 @@ export class DaemonState {
   /** The configuration in force: a reload replaces it. */
   config: Config;
   configuration: ConfigurationSource;
+  /** Reads the file again; null where the process does not offer it. */
+  reload: Reload | null = null;
   /** Address of the public listener, `http://127.0.0.1:8787`; empty until it listens. */
   url = '';
 

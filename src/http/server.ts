@@ -16,6 +16,7 @@ import { newRequestId, recordError, requestLogger } from './request/request-log.
 import { beginSpan, endSpan, observeGenAi } from './request/request-span.ts';
 import { jsonLine, sendFailure } from './responses/errors.ts';
 import { accountRoutes } from './routes/account/account.ts';
+import { overviewRoute } from './routes/account/overview.ts';
 import { requestRoutes } from './routes/account/requests.ts';
 import { sessionRoutes, signInRoute } from './routes/account/session.ts';
 import { usageRoutes } from './routes/account/usage.ts';
@@ -58,6 +59,7 @@ const LAST_USE_MS = 1000;
 const API_ROUTES = [
   accountRoutes,
   usageRoutes,
+  overviewRoute,
   requestRoutes,
   modelRoutes,
   textRoutes,
@@ -171,7 +173,7 @@ function newServer(context: AppContext, maxConnections: number): FastifyInstance
 /** Sets x-request-id on every response, and logs and counts every request. */
 function observeRequests(server: FastifyInstance, context: AppContext): void {
   const { log, metrics, draining, alerts } = context;
-  const recorder = new RequestRecorder(context.store.requests, () => context.config);
+  const recorder = new RequestRecorder(context, metrics.requestSeries);
   const logRequest = requestLogger(log);
   server.decorateRequest('holder', null as unknown as FastifyRequest['holder']);
   server.decorateRequest('textReport', null);

@@ -1,7 +1,9 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { startDaemon, type TestDaemon } from '../daemon.ts';
+import type { AuditEntry } from '../../src/store/audit/entry.ts';
+import { OWNER_KEY, startDaemon, type TestDaemon } from '../daemon.ts';
+import { oriel } from '../oriel.ts';
 
 function configure(daemon: TestDaemon, text: string): void {
   writeFileSync(join(daemon.data, 'oriel.yaml'), text);
@@ -64,3 +66,46 @@ it('SIGHUP logs the settings that need a restart', async () => {
     setting: 'pool.threads',
   });
 });
+
+it('the owner reloads over HTTP, and sees where each setting comes from', async () => {
+  const daemon = await startDaemon({ config: {}, env: { LIMIT: '7' } });
+  const file = join(daemon.data, 'oriel.yaml');
+  const reload = async () => {
+    const response = await daemon.request('/v1/admin/config/reload', {
+      method: 'POST',
+      headers: { authorization: `Bearer ${OWNER_KEY}` },
+    });
+    return { status: response.status, body: (await response.json()) as Answer };
+  };
+  writeFileSync(file, 'limits:\n  paid: { rpm: "${LIMIT}" }\nserver: { grace: 3s }\n');
+  const done = await reload();
+  expect(done.status).toBe(200);
+  expect(done.body.sources).toMatchObject({
+    'limits.paid.rpm': 'oriel.yaml:2, $LIMIT',
+    'server.grace': 'oriel.yaml:3',
+    'server.port': 'command line',
+    'models.sandbox-chat.type': 'sandbox',
+  });
+  expect(done.body.sources).not.toHaveProperty('limits.free.rpm');
+  expect(await limitOf(daemon)).toBe('7');
+  writeFileSync(file, '\nlimits: { paid: { rpm: -1 } }\nserver: { prt: 1 }\n');
+  const refused = await reload();
+  expect(refused.status).toBe(400);
+  expect(refused.body.error).toMatchObject({ code: 'invalid_config' });
+  const lines = refused.body.error?.message.split('\n');
+  expect(lines?.[0]).toMatch(/^\S*oriel\.yaml:2: limits\.paid\.rpm: /);
+  expect(lines?.[1]).toMatch(/^\S*oriel\.yaml:3: server\.prt: /);
+  expect(await limitOf(daemon)).toBe('7');
+  const { out } = await oriel(['audit', '--data', daemon.data, '--json']);
+  const { acts } = JSON.parse(out) as { readonly acts: readonly AuditEntry[] };
+  const reloads = acts.filter(({ act }) => act === 'config.reload');
+  expect(reloads.map(({ result, who }) => [result, who.key !== null])).toEqual([
+    ['done', true],
+    ['refused', true],
+  ]);
+});
+
+interface Answer {
+  readonly sources?: Readonly<Record<string, string>>;
+  readonly error?: { readonly message: string };
+}

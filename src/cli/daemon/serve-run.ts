@@ -6,6 +6,7 @@ import { changedSettings, reloadConfig } from '../../config/loading/reload.ts';
 import type { Config } from '../../config/settings/schema.ts';
 import { INVALID_CONFIG } from '../../config/yaml/invalid.ts';
 import { Failure } from '../../failure.ts';
+import type { Actor } from '../../store/audit/entry.ts';
 import { hintOf } from '../../store/key.ts';
 import { readFlags } from '../command/command.ts';
 import { noteNativeCode } from '../terminal/exit.ts';
@@ -129,7 +130,7 @@ Try it: curl -H "Authorization: Bearer ${secret}" ${url}/v1/models
 }
 
 /**
- * Reloads the configuration at SIGHUP; an invalid one changes nothing.
+ * Reloads the configuration at SIGHUP and when the owner asks for it; an invalid one changes nothing.
  *
  * @param initial the configuration of the start, for settings that need a restart
  * @returns removes the handler
@@ -142,8 +143,8 @@ function reloadOnHangup(
 ): () => void {
   const { log } = daemon;
   let current = initial;
-  let last = Promise.resolve();
-  const reload = async () => {
+  let last: Promise<unknown> = Promise.resolve();
+  const reload = async (who?: Actor): Promise<readonly string[]> => {
     try {
       const loaded = reloadConfig({ started: initial, current }, source);
       for (const setting of loaded.restart) {
@@ -151,32 +152,36 @@ function reloadOnHangup(
       }
       warn(log, loaded);
       const changed = changedSettings(current.config, loaded.config);
-      await daemon.reconfigure(adjust(loaded.config), loaded, {
-        changed,
-        atRestart: loaded.restart,
-      });
+      const details = { changed, atRestart: loaded.restart };
+      await daemon.reconfigure(adjust(loaded.config), loaded, details, who);
       current = loaded;
       const { removedModels } = loaded;
       if (removedModels.length > 0) {
         log.warn({ models: removedModels }, 'these models are no longer in the configuration');
       }
       log.info({ config: loaded.file }, 'the configuration was read again');
+      return [];
     } catch (error) {
       if (!(error instanceof Failure) || error.code !== INVALID_CONFIG) {
         // A file that cannot be read now, for example without a free descriptor, must not end the process.
         log.error({ err: error }, 'the configuration was not changed');
-        return;
+        return [error instanceof Error ? error.message : String(error)];
       }
       const faults = error.message.split('\n');
       log.error({ faults }, 'the configuration is at fault; the one before stays in force');
       await daemon
-        .refuseConfiguration(faults)
+        .refuseConfiguration(faults, who)
         .catch((fault: unknown) => log.error({ err: fault }, 'the audit log cannot be written'));
+      return faults;
     }
   };
-  const onHangup = () => {
-    last = last.then(reload);
+  const inTurn = (who?: Actor) => {
+    const done = last.then(() => reload(who));
+    last = done;
+    return done;
   };
+  const onHangup = () => void inTurn();
+  daemon.offerReload(inTurn);
   process.on('SIGHUP', onHangup);
   return () => process.off('SIGHUP', onHangup);
 }

@@ -1,8 +1,9 @@
+import { basename } from 'node:path';
 import type * as v from 'valibot';
 import { stringify } from 'yaml';
-import { redactUrl } from '../../schema/faults.ts';
+import { formatPath, redactUrl } from '../../schema/faults.ts';
 import { describeField, metadataOf } from '../../schema/fields.ts';
-import { childrenOf, type Path } from '../../schema/walk.ts';
+import { childrenOf, type Path, valueAt, walk } from '../../schema/walk.ts';
 import { type Config, configSchema } from '../settings/schema.ts';
 import type { Document } from '../yaml/document.ts';
 import type { ConfigOptions } from './config-file.ts';
@@ -48,6 +49,46 @@ export function effectiveSettingsOf(
 ): Readonly<Record<string, unknown>> {
   const whole = effective(configSchema, value, [], document) as Record<string, unknown>;
   return { ...whole, dataDir, cassettes: { ...cassettes } };
+}
+
+/** Settings that flags of the command line may replace. */
+const BY_FLAG: readonly Path[] = [
+  ['dataDir'],
+  ['server', 'host'],
+  ['server', 'port'],
+  ['log', 'format'],
+  ...['mode', 'dir', 'timing', 'used'].map((name) => ['cassettes', name]),
+];
+
+/**
+ * Where values come from, by the paths of settings: `oriel.yaml:12`, its environment variables, a flag. Settings
+ * without one have their default.
+ *
+ * @param config in force, in which flags may have replaced settings
+ */
+export function sourcesOf(
+  { file, config: own, settings: { value, document, isSandbox } }: LoadedConfig,
+  config: Config,
+): Readonly<Record<string, string>> {
+  const sources = new Map<string, string>();
+  for (const { path, value: part, schema } of walk(configSchema, value)) {
+    const isList = Array.isArray(part) && part.every((item) => typeof item !== 'object');
+    const isLeaf = isList || typeof part !== 'object' || part === null;
+    if (!isLeaf || schema === undefined) continue;
+    if (isSandbox && ['providers', 'models'].includes(String(path[0]))) {
+      sources.set(formatPath(path), 'sandbox');
+      continue;
+    }
+    const variables = document.variables(path).map((name) => `, $${name}`);
+    sources.set(formatPath(path), `${basename(file!)}:${document.line(path)}${variables.join('')}`);
+  }
+  const differs = (path: Path) =>
+    JSON.stringify(valueAt(own, path)) !== JSON.stringify(valueAt(config, path));
+  for (const path of BY_FLAG.filter(differs)) sources.set(formatPath(path), 'command line');
+  if (value['secretKeyFile'] === undefined && config.secretKeyFile !== undefined) {
+    sources.set('secretKeyFile', '$ORIEL_SECRET_KEY_FILE');
+  }
+  return Object.fromEntries(sources);
 }
 
 /** @throws Failure as loadConfig */

@@ -2,6 +2,7 @@ import { formatPath } from '../../schema/faults.ts';
 import { metadataOf } from '../../schema/fields.ts';
 import { isObject } from '../../schema/untrusted.ts';
 import { declaredProperties, type Path, valueAt } from '../../schema/walk.ts';
+import type { Actor } from '../../store/audit/entry.ts';
 import { configSchema } from '../settings/schema.ts';
 import { invalidConfig } from '../yaml/invalid.ts';
 import { type LoadedConfig, type LoadOptions, loadConfig, type Settings } from './load.ts';
@@ -84,6 +85,14 @@ export function changedSettings(before: unknown, after: unknown, path: Path = []
   const names = new Set([...Object.keys(before), ...Object.keys(after)]);
   return [...names].flatMap((name) => changedSettings(before[name], after[name], [...path, name]));
 }
+
+/**
+ * Reads the file again.
+ *
+ * @param who asks for it, for the audit log; by default the user of the process
+ * @returns the faults for which nothing has changed
+ */
+export type Reload = (who?: Actor) => Promise<readonly string[]>;
 
 /** Where the configuration in force comes from. */
 export interface ConfigurationSource {

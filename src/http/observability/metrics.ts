@@ -10,6 +10,7 @@ import type { TextThreads } from '../../threads/text-threads.ts';
 import { GenAiMetrics, OTLP_NAMES } from './gen-ai-metrics.ts';
 import { LimitMetrics } from './limit-metrics.ts';
 import { MetricRegistry } from './metric-registry.ts';
+import { RequestSeries } from './request-series.ts';
 import { addPoolMetrics, addRoutingMetrics, addStoreMetrics } from './state-metrics.ts';
 
 /** One commit of the store. */
@@ -37,6 +38,8 @@ const MISNAMED = ['handles', 'requests', 'resources'].map((of) => `nodejs_active
 
 /** The metrics of one daemon, with the units and suffixes of Prometheus: seconds, bytes, `_total`. */
 export class Metrics {
+  /** The last day, for the overviews of the console. */
+  readonly requestSeries = new RequestSeries();
   readonly #registry = new MetricRegistry();
   readonly #requests = this.#registry.histogram(
     'oriel_http_request_duration_seconds',
@@ -181,7 +184,8 @@ export class Metrics {
     this.#requestLogFaults.inc({ fault });
   }
 
-  observeTask({ type, status, createdAt, updatedAt }: Task): void {
+  observeTask({ type, status, createdAt, updatedAt, accountId, charged }: Task): void {
+    this.requestSeries.addCharge({ account: accountId, charge: charged, at: updatedAt });
     this.#tasks.observe({ type, status }, Math.max(0, updatedAt - createdAt) / 1000);
   }
 

@@ -5,6 +5,7 @@ import type { NewRequest, RequestAttempt } from '../../store/requests/record.ts'
 import type { RequestLog } from '../../store/requests/request-log.ts';
 import type { KeyHolder } from '../../store/store.ts';
 import { bodiesOf } from './request-bodies.ts';
+import type { RequestSeries } from './request-series.ts';
 
 /** What is known of a request at its end. */
 export interface EndedRequest
@@ -118,21 +119,28 @@ function attemptsOf(
 const MAX_STRANGERS = 120;
 const MINUTE_MS = 60_000;
 
-/** Adds requests to the log. */
+interface RecorderContext {
+  readonly config: RecordSettings;
+  readonly store: { readonly requests: Pick<RequestLog, 'add'> };
+}
+
+/** Adds requests to the log, and to the series of the last day. */
 export class RequestRecorder {
-  readonly #log: RequestLog;
-  readonly #config: () => RecordSettings;
+  readonly #context: RecorderContext;
+  readonly #series: RequestSeries;
   #minute = 0;
   #strangers = 0;
 
-  constructor(log: RequestLog, config: () => RecordSettings) {
-    this.#log = log;
-    this.#config = config;
+  constructor(context: RecorderContext, series: RequestSeries) {
+    this.#context = context;
+    this.#series = series;
   }
 
   add(request: EndedRequest): void {
     if (request.holder || this.#admitsStranger()) {
-      this.#log.add(recordOf(request, this.#config()));
+      const record = recordOf(request, this.#context.config);
+      this.#series.addRecord(record);
+      this.#context.store.requests.add(record);
     }
   }
 

@@ -1,6 +1,9 @@
 import type { FastifyInstance } from 'fastify';
 import * as v from 'valibot';
+import { INVALID_CONFIG } from '../../config/yaml/invalid.ts';
+import { Failure } from '../../failure.ts';
 import type { AppContext } from '../request/app-context.ts';
+import { keyActor } from '../request/auth.ts';
 import { addEndpoint } from '../request/endpoint.ts';
 import { seconds } from '../request/query.ts';
 
@@ -14,6 +17,13 @@ const configurationShape = v.object({
   settings: v.pipe(
     v.record(v.string(), v.unknown()),
     v.description('as `oriel config print --json`: with defaults, and with secrets as ***'),
+  ),
+  sources: v.pipe(
+    v.record(v.string(), v.string()),
+    v.description(
+      'where values come from, by the paths of settings: `oriel.yaml:12`, `$NAME` for environment variables, `command line`; ' +
+        'other settings have their default',
+    ),
   ),
   warnings: v.pipe(v.array(v.string()), v.description('probable mistakes')),
   at_restart: v.pipe(
@@ -29,7 +39,7 @@ const configurationShape = v.object({
 /** Answer of `GET /v1/admin/config`. */
 export type ConfigurationAnswer = v.InferOutput<typeof configurationShape>;
 
-/** The configuration in force, and the faults of one that is not. */
+/** The configuration in force, where it comes from, and the faults of one that is not. */
 export function configurationRoute(server: FastifyInstance, context: AppContext): void {
   addEndpoint(server, {
     path: 'GET /v1/admin/config',
@@ -37,23 +47,51 @@ export function configurationRoute(server: FastifyInstance, context: AppContext)
     summary:
       'The configuration in force without secrets, its warnings and faults; for keys of the account owner',
     answer: configurationShape,
-    handler: async () => {
-      const { effectiveSettingsOf } = await import('../../config/loading/print.ts');
-      const { loaded, readAt, atRestart, refused } = context.configuration;
-      const { config } = context;
-      const settings = effectiveSettingsOf(loaded, config);
-      // Flags of the command line outweigh the file.
-      const own = settings['server'] as object;
-      const { host, port } = config.server;
-      return {
-        object: 'configuration' as const,
-        file: loaded.file,
-        read: seconds(readAt),
-        settings: { ...settings, server: { ...own, host, port } },
-        warnings: [...loaded.warnings],
-        at_restart: [...atRestart],
-        refused: refused && { at: seconds(refused.at), faults: [...refused.faults] },
-      };
+    handler: () => answerOf(context),
+  });
+
+  addEndpoint(server, {
+    path: 'POST /v1/admin/config/reload',
+    tag: 'Administration',
+    summary: 'Read the configuration file again, as SIGHUP does; for keys of the account owner',
+    description:
+      'A file with faults changes nothing: the message has a line for each, with the file and the line.',
+    answer: configurationShape,
+    handler: async (request) => {
+      if (context.reload === null) {
+        throw new Failure('invalid_request', 'reload: expected a server of `oriel serve`');
+      }
+      const faults = await context.reload(keyActor(request));
+      if (faults.length > 0) {
+        throw new Failure('invalid_request', faults.join('\n'), { code: INVALID_CONFIG });
+      }
+      return answerOf(context);
     },
   });
+}
+
+async function answerOf(context: AppContext): Promise<ConfigurationAnswer> {
+  const { effectiveSettingsOf, sourcesOf } = await import('../../config/loading/print.ts');
+  const { loaded, readAt, atRestart, refused } = context.configuration;
+  const { config } = context;
+  const settings = effectiveSettingsOf(loaded, config);
+  // Flags of the command line outweigh the file.
+  const [server, log] = [settings['server'] as object, settings['log'] as object];
+  const { host, port } = config.server;
+  const { secretKeyFile } = config;
+  return {
+    object: 'configuration',
+    file: loaded.file,
+    read: seconds(readAt),
+    settings: {
+      ...settings,
+      server: { ...server, host, port },
+      log: { ...log, format: config.log.format },
+      ...(secretKeyFile !== undefined && { secretKeyFile }),
+    },
+    sources: { ...sourcesOf(loaded, config) },
+    warnings: [...loaded.warnings],
+    at_restart: [...atRestart],
+    refused: refused && { at: seconds(refused.at), faults: [...refused.faults] },
+  };
 }

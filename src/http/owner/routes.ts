@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { AppContext } from '../request/app-context.ts';
 import { requireOwner } from '../request/auth.ts';
+import { ownerOverviewRoute } from '../routes/account/overview.ts';
 import { ownerRequestRoutes } from '../routes/account/requests.ts';
 import { ownerUsageRoute } from '../routes/account/usage.ts';
 import { commandRoutes } from './commands.ts';
@@ -17,5 +18,6 @@ export function ownerRoutes(server: FastifyInstance, context: AppContext): void 
   statusRoute(server, context);
   ownerModelRoute(server, context);
   ownerUsageRoute(server, context);
+  ownerOverviewRoute(server, context);
   ownerRequestRoutes(server, context);
 }

@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import type { CatalogContext } from '../../administration/catalog-context.ts';
 import type { AlertWatch } from '../../alerts/watch.ts';
 import type { AssetStorage } from '../../assets/storage/asset-storage.ts';
-import type { ConfigurationSource } from '../../config/loading/reload.ts';
+import type { ConfigurationSource, Reload } from '../../config/loading/reload.ts';
 import type { Config } from '../../config/settings/schema.ts';
 import type { MediaGateway } from '../../media/gateway.ts';
 import type { TaskAttempts } from '../../media/queue/task-attempts.ts';
@@ -30,6 +30,8 @@ export interface AppContext {
   /** The configuration in force. A reload replaces it: do not keep parts of it. */
   readonly config: Config;
   readonly configuration: ConfigurationSource;
+  /** Null where the process does not offer it. */
+  readonly reload: Reload | null;
   /** Version of Oriel, as in package.json. */
   readonly version: string;
   /** Whether equal requests get equal identifiers and times. */

@@ -114,13 +114,27 @@ export function authenticator(context: AppContext) {
       request.holder = found!;
     }
     const { key, account } = request.holder;
-    const limit = key.rpm ?? context.config.limits[account.plan].rpm;
+    const own = limitOfConsole(request, credential === undefined);
+    const name = own ? `${own.name} ${key.hash}` : key.hash;
+    const limit = own?.rpm ?? key.rpm ?? context.config.limits[account.plan].rpm;
     const counts = !request.routeOptions.config.uncounted;
-    showLimit(
-      reply,
-      await showingRefusal(reply, limit, () => limits.take(key.hash, limit, counts)),
-    );
+    showLimit(reply, await showingRefusal(reply, limit, () => limits.take(name, limit, counts)));
   };
+}
+
+/** Limits of a key in a minute that its programs have no part in. */
+const SIGN_INS = { name: 'sign-in', rpm: 60 };
+const PAGES = { name: 'console', rpm: 1200 };
+
+/**
+ * The limit that a request of the console counts against; undefined for the key's own. Pages must open while programs
+ * use up the limit of their key, and must not use it up themselves. What a page asks of models costs the key as usual.
+ */
+function limitOfConsole({ method, routeOptions }: FastifyRequest, isSession: boolean) {
+  const { config, url = '' } = routeOptions;
+  if (config.keyOnly) return SIGN_INS;
+  const isPage = method === 'GET' || url.startsWith('/v1/admin/');
+  return isSession && isPage ? PAGES : undefined;
 }
 
 /** Counts a request, and shows the limit that it exceeds on its response. */

@@ -135,7 +135,8 @@ describe('a session', () => {
     const list = await ask('/v1/models', { cookie });
     const { data } = (await list.json()) as { data: { id: string }[] };
     expect(data.map(({ id }) => id)).toEqual(['sandbox-chat']);
-    expect(list.headers.get('x-ratelimit-limit-requests')).toBe('5');
+    // Pages have a limit of their own.
+    expect(list.headers.get('x-ratelimit-limit-requests')).toBe('1200');
     const answer = await ask('/v1/chat/completions', {
       cookie,
       method: 'POST',
@@ -250,3 +251,23 @@ async function grep(text: string): Promise<{ out: string }> {
     execFile('grep', ['-rl', text, daemon().data], (_, out) => resolve({ out }));
   });
 }
+
+it('counts sign-ins and pages apart from the requests of programs', async () => {
+  const key = await newKey('--account', 'owner', '--name', 'limited', '--rpm', '2');
+  const cookie = await cookieOf(key);
+  const page = async () => (await ask('/v1/models', { cookie, headers: own })).status;
+  expect([await page(), await page(), await page()]).toEqual([200, 200, 200]);
+  const say = async (as: Asked) =>
+    (await ask('/v1/chat/completions', { ...as, method: 'POST', body: chat })).status;
+  // What a page asks of a model counts as the key's.
+  expect([await say({ key }), await say({ cookie, headers: own })]).toEqual([200, 200]);
+  expect([await say({ key }), await say({ cookie, headers: own })]).toEqual([429, 429]);
+  expect(await page()).toBe(200);
+  const signIns: number[] = [];
+  for (let index = 0; index < 60; index += 1) {
+    signIns.push((await ask('/v1/session', { key, method: 'POST' })).status);
+  }
+  // With the first one these are 61 in a minute.
+  expect(signIns.filter((status) => status === 200)).toHaveLength(59);
+  expect(signIns.at(-1)).toBe(429);
+});

@@ -46,10 +46,13 @@ const ownerRow = {
   ...accountRow,
 };
 
-export type UsageRow = v.InferOutput<v.ObjectSchema<typeof ownerRow, undefined>>;
+/** A row of a report, with the names by which it sums. */
+export const usageRowShape = v.object(ownerRow);
+
+export type UsageRow = v.InferOutput<typeof usageRowShape>;
 
 /** A row of a report as JSON. */
-function rowOf(record: UsageRecord): UsageRow {
+export function usageRowOf(record: UsageRecord): UsageRow {
   const { account, accountId, team, teamId, key, keyId, model, day: date, tags, credits } = record;
   return {
     ...(accountId !== undefined && { account_id: accountId, account_name: account! }),
@@ -158,7 +161,7 @@ export function usageRoutes(server: FastifyInstance, { store }: AppContext): voi
       });
       return send(reply, report, format, ({ rows }) => ({
         object: 'list',
-        data: rows.map(rowOf),
+        data: rows.map(usageRowOf),
       }));
     },
   });
@@ -177,7 +180,7 @@ export function ownerUsageRoute(server: FastifyInstance, { store }: AppContext):
         object: v.literal('list'),
         from: v.string(),
         to: v.string(),
-        data: v.array(v.object(ownerRow)),
+        data: v.array(usageRowShape),
         total: v.object(counts),
       }),
     ),
@@ -198,7 +201,7 @@ export function ownerUsageRoute(server: FastifyInstance, { store }: AppContext):
         object: 'list',
         from,
         to,
-        data: rows.map(rowOf),
+        data: rows.map(usageRowOf),
         total: { ...countsOf(total), credits: total.credits },
       }));
     },

@@ -23,7 +23,7 @@ const listQuery = v.strictObject({
   model: filter('only tasks of this model'),
   from: optional(day(), 'only tasks that were created on this day, UTC, or later'),
   to: optional(day(), 'only tasks that were created on this day, UTC, or earlier'),
-  include: optional(v.picklist(['request']), 'what else elements have'),
+  include: optional(v.picklist(['request']), 'the request, times and charge of each too'),
   limit: pageLimit,
   after: optional(v.string(), 'the task_id of the last element of the page before'),
 });
@@ -72,8 +72,15 @@ const timelineShape = v.object({
 
 export type Timeline = v.InferOutput<typeof timelineShape>;
 
-/** `request` is there if the query includes it. */
-const listedShape = v.object({ ...taskShape.entries, request: v.optional(requestShape) });
+/** What is optional is there if the query includes the request. */
+const listedShape = v.object({
+  ...taskShape.entries,
+  created: v.optional(v.number()),
+  started: v.optional(v.nullable(v.number())),
+  ended: v.optional(v.nullable(v.number())),
+  credits: v.optional(v.number()),
+  request: v.optional(requestShape),
+});
 
 export type ListedTask = v.InferOutput<typeof listedShape>;
 
@@ -131,7 +138,11 @@ export function taskRoutes(server: FastifyInstance, context: AppContext): void {
       const { publicUrl } = context;
       const data = tasks.map((task) => ({
         ...taskRecord(task, publicUrl),
-        ...(query.include && { request: requestOf(task, publicUrl) }),
+        ...(query.include && {
+          ...timesOf(task),
+          credits: toCredits(task.charged),
+          request: requestOf(task, publicUrl),
+        }),
       }));
       return { object: 'list' as const, data, has_more: hasMore };
     },
@@ -197,9 +208,17 @@ function notFound(): Failure {
   });
 }
 
+function timesOf({ createdAt, startedAt, updatedAt, status }: Task) {
+  return {
+    created: seconds(createdAt),
+    started: startedAt === undefined ? null : seconds(startedAt),
+    ended: isTerminal(status) ? seconds(updatedAt) : null,
+  };
+}
+
 /** When a task went from one state to the next, and what it cost. */
 function timelineOf(task: Task, attempts: readonly TaskAttempt[], publicUrl: string): Timeline {
-  const { id, status, type, keyId, startedAt, deadline } = task;
+  const { id, status, type, keyId, deadline } = task;
   return {
     object: 'task.timeline',
     task_id: id,
@@ -207,9 +226,7 @@ function timelineOf(task: Task, attempts: readonly TaskAttempt[], publicUrl: str
     model: nameOfTask(task),
     type,
     key_id: keyId,
-    created: seconds(task.createdAt),
-    started: startedAt === undefined ? null : seconds(startedAt),
-    ended: isTerminal(status) ? seconds(task.updatedAt) : null,
+    ...timesOf(task),
     deadline: seconds(deadline),
     starts: task.attempts,
     attempts: attempts.map(({ at, error }) => ({ at: seconds(at), error })),

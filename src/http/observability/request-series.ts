@@ -1,0 +1,181 @@
+import type { NewRequest } from '../../store/requests/record.ts';
+import type { RequestLog } from '../../store/requests/request-log.ts';
+import { CLIENT_CLOSED_REQUEST } from '../transport/client-disconnect.ts';
+
+/** Requests of a quarter of an hour. */
+interface Slot {
+  requests: number;
+  errors: number;
+  /** Micro-credits. */
+  charge: number;
+  /** Counts of requests by latency. */
+  readonly latencies: Uint32Array;
+}
+
+/** Slots of one account, by number, oldest first. */
+type Slots = Map<number, Slot>;
+
+/** A point of a series, or the sum of its points. */
+export interface SeriesPoint {
+  /** Start of the slot, in milliseconds since the epoch. */
+  readonly at: number;
+  readonly requests: number;
+  readonly errors: number;
+  /** Micro-credits. */
+  readonly charge: number;
+  /** Latencies in milliseconds; null without requests. */
+  readonly p50: number | null;
+  readonly p95: number | null;
+}
+
+/** What a series counts of a request. */
+interface Counted {
+  readonly account: string;
+  readonly isError: boolean;
+  readonly milliseconds: number;
+  /** Micro-credits. */
+  readonly charge: number;
+  /** Time of the end, in milliseconds since the epoch. */
+  readonly at: number;
+}
+
+export const SLOT_MS = 15 * 60_000;
+
+/** Slots of a day. */
+const SLOTS = 96;
+
+/** POST requests that change the server or sign in, and use no model. */
+const OF_CONSOLE = /^\/v1\/(?:admin|session)\b/;
+
+/** Records that are read at the start, and at once. */
+const MAX_READ = 100_000;
+const PAGE = 1000;
+
+/** Accounts with a series of their own, some 30 KB each. */
+const MAX_ACCOUNTS = 256;
+
+/** Latencies of a bucket are up to 26 % apart: 60 buckets reach to 17 minutes. */
+const BUCKETS = 60;
+const STEPS_PER_DOUBLING = 3;
+
+/** Requests, errors, charges and latencies of the last 24 hours, of all accounts together and of each. */
+export class RequestSeries {
+  readonly #all: Slots = new Map();
+  /** By account, the least recently used first. */
+  readonly #accounts = new Map<string, Slots>();
+  readonly #now: () => number;
+
+  constructor(now: () => number = Date.now) {
+    this.#now = now;
+  }
+
+  /** Counts a request that has ended. */
+  add(request: Counted): void {
+    const bucket = bucketOf(request.milliseconds);
+    for (const slot of this.#slotsAt(request)) {
+      slot.requests += 1;
+      if (request.isError) slot.errors += 1;
+      slot.charge += request.charge;
+      slot.latencies[bucket]! += 1;
+    }
+  }
+
+  /** Counts a request of the log. Those of the console, and those without a valid key, are none of a client. */
+  addRecord(record: NewRequest): void {
+    const { account, route, status, errorType, milliseconds, charge, at } = record;
+    if (account === null || OF_CONSOLE.test(route)) return;
+    const isError = status !== CLIENT_CLOSED_REQUEST && (status >= 400 || errorType !== null);
+    this.add({ account: account.id, isError, milliseconds, charge: charge ?? 0, at });
+  }
+
+  /** Counts what the log has of the last day from before a time: those of an earlier process, and of other nodes. */
+  async readLog(log: Pick<RequestLog, 'query'>, before: number): Promise<void> {
+    const filter = { from: this.#now() - SLOTS * SLOT_MS, to: before };
+    let after: number | null | undefined;
+    for (let read = 0; read < MAX_READ && after !== null; read += PAGE) {
+      const page = await log.query(filter, { limit: PAGE, after });
+      for (const record of page.records) this.addRecord({ ...record, bodies: null });
+      after = page.next;
+    }
+  }
+
+  /** Counts the charge of a task, which comes after its request. */
+  addCharge(charge: Pick<Counted, 'account' | 'charge' | 'at'>): void {
+    for (const slot of this.#slotsAt(charge)) slot.charge += charge.charge;
+  }
+
+  /** The last 24 hours in slots from the oldest, and their sum; of one account, or of all. */
+  read(account?: string): { readonly points: readonly SeriesPoint[]; readonly total: SeriesPoint } {
+    const slots = account === undefined ? this.#all : this.#accounts.get(account);
+    const last = slotOf(this.#now());
+    const first = last - SLOTS + 1;
+    const sum = newSlot();
+    const points = Array.from({ length: SLOTS }, (_, index) => {
+      const slot = slots?.get(first + index) ?? newSlot();
+      addTo(sum, slot);
+      return pointOf(first + index, slot);
+    });
+    return { points, total: pointOf(first, sum) };
+  }
+
+  #slotsAt({ account, at }: Pick<Counted, 'account' | 'at'>): readonly Slot[] {
+    const number = slotOf(at);
+    if (number <= slotOf(this.#now()) - SLOTS) return [];
+    return [slotIn(this.#all, number), slotIn(this.#ofAccount(account), number)];
+  }
+
+  #ofAccount(account: string): Slots {
+    const slots = this.#accounts.get(account) ?? new Map<number, Slot>();
+    this.#accounts.delete(account);
+    this.#accounts.set(account, slots);
+    if (this.#accounts.size > MAX_ACCOUNTS) {
+      this.#accounts.delete(this.#accounts.keys().next().value!);
+    }
+    return slots;
+  }
+}
+
+function slotOf(at: number): number {
+  return Math.floor(at / SLOT_MS);
+}
+
+function newSlot(): Slot {
+  return { requests: 0, errors: 0, charge: 0, latencies: new Uint32Array(BUCKETS) };
+}
+
+function slotIn(slots: Slots, number: number): Slot {
+  const known = slots.get(number);
+  if (known) return known;
+  const slot = newSlot();
+  slots.set(number, slot);
+  for (const old of slots.keys()) if (old <= number - SLOTS) slots.delete(old);
+  return slot;
+}
+
+function addTo(sum: Slot, { requests, errors, charge, latencies }: Slot): void {
+  sum.requests += requests;
+  sum.errors += errors;
+  sum.charge += charge;
+  for (const [bucket, count] of latencies.entries()) sum.latencies[bucket]! += count;
+}
+
+function bucketOf(milliseconds: number): number {
+  const bucket = Math.ceil(Math.log2(Math.max(1, milliseconds)) * STEPS_PER_DOUBLING);
+  return Math.min(BUCKETS - 1, bucket);
+}
+
+function pointOf(number: number, { requests, errors, charge, latencies }: Slot): SeriesPoint {
+  const [p50, p95] = [quantile(latencies, requests, 0.5), quantile(latencies, requests, 0.95)];
+  return { at: number * SLOT_MS, requests, errors, charge, p50, p95 };
+}
+
+/** Milliseconds within which a share of the requests ended: the upper end of its bucket. */
+function quantile(latencies: Uint32Array, requests: number, share: number): number | null {
+  let rest = Math.ceil(requests * share);
+  if (rest === 0) return null;
+  const bucket = latencies.findIndex((count) => {
+    rest -= count;
+    return rest <= 0;
+  });
+  return Math.round(2 ** (bucket / STEPS_PER_DOUBLING));
+}
