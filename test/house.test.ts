@@ -50,7 +50,6 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   lowdb: ['src/store/drivers/lowdb/'],
   pg: ['src/store/drivers/postgres/'],
   preact: ['src/console/'],
-  uplot: ['src/console/'],
   koffi: ['src/libc.ts'],
   'gpt-tokenizer': ['src/threads/count-tokens.ts'],
   blurhash: ['src/operations/tools/placeholder.ts'],

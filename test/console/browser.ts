@@ -11,8 +11,8 @@ import { type DaemonSettings, OWNER_KEY, sharedDaemon, type TestDaemon } from '.
 const SCREENSHOTS = process.env['ORIEL_SCREENSHOTS'];
 
 /** Widths that pages are checked at, and those of screenshots. */
-const WIDTHS = [360, 1280, 2560];
-const SHOWN_WIDTHS = [360, 1280];
+const WIDTHS = [360, 390, 1280, 1920, 2560];
+const SHOWN_WIDTHS = [390, 1280, 1920];
 
 /** The rules of axe-core about colours. */
 const OF_COLOURS = ['color-contrast', 'link-in-text-block'];

@@ -54,6 +54,32 @@ async function answered(page: Page, count: number): Promise<void> {
 }
 
 describeConsole('the view of chat', ({ open, post, createKey, signIn, check, allow }) => {
+  it('sends each message to two models, side by side', async () => {
+    const page = await open('chat?model=sandbox-chat');
+    await say(page, 'First');
+    await answered(page, 1);
+    await page.getByLabel('Compare with').selectOption('sandbox-reasoner');
+    await page.getByText('Each message goes to both models.').waitFor();
+    await say(page, 'Second');
+    const columns = ['Answers of sandbox-chat', 'Answers of sandbox-reasoner, compared'].map(
+      (name) => page.getByRole('region', { name, exact: true }),
+    );
+    // Both continue the same conversation.
+    for (const column of columns) await column.getByText('Second', { exact: true }).waitFor();
+    await answered(page, 4);
+    await columns[1]!.getByRole('article', { name: 'Answer of sandbox-reasoner' }).waitFor();
+    await check(page, 'chat-compared');
+    const places = await Promise.all(columns.map((column) => column.boundingBox()));
+    expect(places[1]!.x).toBeGreaterThan(places[0]!.x + places[0]!.width - 1);
+    await columns[1]!.getByRole('button', { name: 'Request and events' }).last().click();
+    expect(
+      await page.getByRole('button', { name: 'Request and events', expanded: true }).count(),
+    ).toBe(1);
+    await page.reload();
+    await columns[1]!.getByText('Second', { exact: true }).waitFor();
+    expect(new URL(page.url()).searchParams.get('with')).toBe('sandbox-reasoner');
+  });
+
   it('talks in each format with settings, keeps turns over a reload, and shows the request', async () => {
     const page = await open('chat');
     await page.getByText('Say something to Sandbox Chat').waitFor();

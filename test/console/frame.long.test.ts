@@ -54,6 +54,7 @@ describeConsole('the console', ({ daemon, url, open, post, createKey, signIn, al
     ['tasks', 'Tasks'],
     ['usage', 'Usage'],
     ['accounts', 'Accounts & keys'],
+    ['teams', 'Teams'],
     ['models', 'Models & routes'],
     ['requests', 'Requests'],
     ['settings', 'Settings'],
@@ -66,16 +67,29 @@ describeConsole('the console', ({ daemon, url, open, post, createKey, signIn, al
     expect(await page.title()).toBe(`${title} · Oriel`);
   });
 
-  it('shows credits, models, health and first requests at the start', async () => {
+  it('shows requests, errors, cost and latency over time, and what is used most', async () => {
+    const key = await createKey('busy', { credits: 100 });
+    const empty = await open('', { key });
+    await empty.getByText('No requests yet').waitFor();
+    await empty.getByText('100', { exact: true }).waitFor();
+    await check(empty, 'overview-empty');
+    const messages = [{ role: 'user', content: 'Hello' }];
+    for (const model of ['sandbox-chat', 'sandbox-chat', 'no-such-model']) {
+      await (await post('v1/chat/completions', { model, messages }, key)).text();
+    }
     const page = await open('');
     await page.getByText('The models here are a sandbox.').waitFor();
-    await page.getByText('Ready').waitFor();
-    await page.getByText('1,000', { exact: true }).waitFor();
+    await page.getByRole('img', { name: /^Requests from .*, most on .*: 3$/ }).waitFor();
+    await page.getByRole('img', { name: /^Latency from / }).waitFor();
+    await page.getByRole('rowheader', { name: 'busy · web' }).waitFor();
+    await page.getByRole('rowheader', { name: 'sandbox-chat' }).waitFor();
     await check(page, 'overview');
-    await page.getByRole('tab', { name: 'OpenAI SDK' }).click();
-    await page.getByText(`baseURL: '${url()}/v1'`).waitFor();
-    await page.getByRole('button', { name: 'Copy OpenAI SDK' }).click();
-    await page.getByText('Copied OpenAI SDK').waitFor();
+    await page.getByRole('button', { name: '7 days' }).click();
+    await page.getByRole('img', { name: /^Latency/ }).waitFor({ state: 'detached' });
+    expect(page.url()).toMatch(/\?period=7d$/);
+    // Other accounts see their own requests.
+    const theirs = await open('', { key: await createKey('idle') });
+    await theirs.getByText('No requests yet').waitFor();
   });
 
   it('moves between views by the keyboard, and keeps addresses for the back button', async () => {

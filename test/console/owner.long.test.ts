@@ -1,4 +1,6 @@
+import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
+import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
 import { openServer } from '../fixtures/open-server.ts';
 import { describeConsole } from './browser.ts';
@@ -98,24 +100,62 @@ describeConsole(
       await Promise.all(names.map((name) => post('v1/admin/accounts/create', { name })));
       await post('v1/admin/keys/create', { account: 'many-7', name: 'of-many-7' });
       const page = await open('accounts');
-      const owner = page.getByRole('rowheader', { name: 'owner', exact: true });
-      await owner.waitFor();
-      await page.getByRole('button', { name: 'Later accounts' }).click();
-      await owner.waitFor({ state: 'detached' });
-      await check(page, 'accounts-later');
+      const accounts = page.getByRole('region', { name: 'Accounts', exact: true });
+      await accounts.getByRole('rowheader', { name: 'owner', exact: true }).waitFor();
       await page.getByLabel('Keys of').fill('many-7');
       await page.keyboard.press('Enter');
       await page.getByRole('row', { name: /of-many-7/ }).waitFor();
-      await page.getByRole('button', { name: 'Earlier accounts' }).click();
-      await owner.waitFor();
+      const rows = await accounts.getByRole('rowheader').count();
+      await page.getByRole('button', { name: 'Show more accounts' }).click();
+      await expect.poll(() => accounts.getByRole('rowheader').count()).toBeGreaterThan(rows);
+      await page.getByLabel('Keys of').selectOption('many-7');
+      await check(page, 'accounts-later');
     });
 
-    it('shows the server and its configuration without secrets', async () => {
+    it('makes, changes and removes a team', async () => {
+      const page = await open('teams');
+      await page.getByText('No teams').waitFor();
+      await page.getByRole('button', { name: 'New team' }).click();
+      const dialog = page.getByRole('dialog');
+      await dialog.getByLabel('Name').fill('crew');
+      await dialog.getByLabel('Account of its keys').fill('owner');
+      await dialog.getByLabel('Budget for a week').fill('70');
+      await dialog.getByRole('button', { name: 'Create team' }).click();
+      await page.getByText('0 of 70 a week').waitFor();
+      await check(page, 'teams');
+      await page.getByRole('button', { name: 'Change crew' }).click();
+      await dialog.getByLabel('Budget for a week').fill('none');
+      await dialog.getByLabel('Budget in credits').fill('9');
+      await dialog.getByRole('button', { name: 'Save' }).click();
+      await page.getByText('0 of 9 in all').waitFor();
+      await page.getByRole('button', { name: 'Remove crew?' }).click();
+      await dialog.getByRole('button', { name: 'Remove team' }).click();
+      await page.getByText('No teams').waitFor();
+    });
+
+    it('shows the server, and where each setting comes from, without secrets', async () => {
+      allow(/status of 400/);
       const page = await open('settings');
-      await page.getByRole('region', { name: 'Image pool' }).waitFor();
-      await page.getByText('"retries"').waitFor();
+      await page.getByText('Image pool').waitFor();
+      const retries = page.getByRole('row', { name: /^routing\.retries 0 oriel\.yaml:1$/ });
+      await retries.waitFor();
+      await page.getByRole('row', { name: /^server\.port \d+ command line$/ }).waitFor();
       await check(page, 'settings');
       expect(await page.content()).not.toContain('sk-wrong');
+      await page.getByLabel('Find').fill('LIMITS.PAID');
+      await page.getByText('All of these have their default.').waitFor();
+      await page.getByLabel('With defaults').check();
+      await page.getByRole('row', { name: /^limits\.paid\.rpm \d+ default$/ }).waitFor();
+      const file = join(daemon().data, 'oriel.yaml');
+      const source = readFileSync(file, 'utf8');
+      writeFileSync(file, '\nserver: { prt: 1 }\n');
+      await page.getByRole('button', { name: 'Reload the file' }).click();
+      await page.getByText(/oriel\.yaml:2: server\.prt: /).waitFor();
+      await check(page, 'settings-refused');
+      writeFileSync(file, source);
+      await page.getByRole('button', { name: 'Reload the file' }).click();
+      await page.getByText('The configuration was read again').waitFor();
+      await page.getByText(/server\.prt: /).waitFor({ state: 'detached' });
     });
   },
   {

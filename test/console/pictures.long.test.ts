@@ -48,7 +48,7 @@ if (WRITES) {
         },
       ],
       ['create', (page) => page.locator('.tile img').nth(5).waitFor()],
-      ['usage', (page) => page.locator('.chart canvas').waitFor()],
+      ['usage', (page) => page.locator('.chart svg').waitFor()],
       ['models', (page) => page.getByRole('region', { name: 'Provider sandbox' }).waitFor()],
       ['requests', (page) => page.getByRole('cell', { name: 'sandbox-chat' }).first().waitFor()],
     ];

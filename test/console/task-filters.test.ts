@@ -10,8 +10,8 @@ const filters = (query = '') => filtersOf(new URLSearchParams(query));
 it('filters have an address and a path on the server', () => {
   expect(placeOf(filters())).toBe('tasks');
   expect(placeOf(filters('type=video&unknown=1&model=a%26b'))).toBe('tasks?type=video&model=a%26b');
-  expect(pathOf(filters('status=failed'))).toBe('v1/tasks?status=failed&limit=25');
-  expect(pathOf(filters())).toBe('v1/tasks?limit=25');
+  expect(pathOf(filters('status=failed'))).toBe('v1/tasks?status=failed&include=request&limit=25');
+  expect(pathOf(filters())).toBe('v1/tasks?include=request&limit=25');
 });
 
 it.each([

@@ -14,9 +14,13 @@ describeConsole('the view of tasks', ({ open, post, createKey, check, allow }) =
     const page = await open('tasks');
     await page.getByText('No tasks here').waitFor();
     await check(page, 'tasks-empty');
-    const id = await create({ model: 'sandbox-image' });
-    const row = page.getByRole('row', { name: id });
+    await create({ model: 'sandbox-image' });
+    const row = page.getByRole('row', { name: 'A lighthouse at dusk' });
     await row.getByText('completed').waitFor();
+    // The duration comes when the list is complete.
+    await row.getByText(/^\d+m?s$/).waitFor();
+    await row.getByText('now', { exact: true }).waitFor();
+    await row.locator('img').waitFor();
     await create({ model: 'sandbox-audio' }, 'audio');
     await page.getByRole('cell', { name: 'sandbox-audio' }).waitFor();
     await check(page, 'tasks');

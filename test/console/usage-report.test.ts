@@ -64,12 +64,25 @@ it('a series has a number for each day, also for those without usage', () => {
     row({ day: '2026-03-01', credits: 4 }),
   ];
   const period = { from: '2026-02-26', to: '2026-03-01' };
-  const [days, credits] = seriesOf(rows, period, 'credits');
+  const { times, series } = seriesOf(rows, period, 'credits');
   const start = Date.parse(period.from) / 1000;
-  expect(days).toEqual([0, 1, 2, 3].map((day) => start + day * 86_400));
-  expect(credits).toEqual([0, 1, 0, 4]);
-  expect(seriesOf(rows, period, 'tokens')[1]).toEqual([0, 5, 0, 0]);
-  expect(seriesOf([], { from: '0001-01-01', to: '9999-12-31' }, 'requests')[0]).toHaveLength(366);
+  expect(times).toEqual([0, 1, 2, 3].map((day) => start + day * 86_400));
+  expect(series).toEqual([{ name: 'Credits', values: [0, 1, 0, 4] }]);
+  expect(seriesOf(rows, period, 'tokens').series[0]!.values).toEqual([0, 5, 0, 0]);
+  const all = seriesOf([], { from: '0001-01-01', to: '9999-12-31' }, 'requests');
+  expect(all.times).toHaveLength(366);
+});
+
+it('a stack has the largest parts of a dimension, and the others together', () => {
+  const period = { from: '2026-02-26', to: '2026-02-27' };
+  const rows = Array.from({ length: 9 }, (_, index) => {
+    const day = index % 2 === 0 ? period.from : period.to;
+    return row({ day, model: `m${index}`, credits: index + 1 });
+  });
+  const { series } = seriesOf(rows, period, 'credits', 'model');
+  expect(series.map(({ name }) => name)).toEqual(['m8', 'm7', 'm6', 'm5', 'm4', 'm3', 'Others']);
+  expect(series[0]!.values).toEqual([9, 0]);
+  expect(series.at(-1)!.values).toEqual([1 + 3, 2]);
 });
 
 it('sums, shares and names of rows', () => {

@@ -21,7 +21,7 @@ describeConsole('the view of usage', ({ open, post, createKey, check }) => {
     await ask();
     const page = await open('usage');
     await page.getByRole('rowheader', { name: 'sandbox-chat' }).waitFor();
-    await page.locator('.chart canvas').waitFor();
+    await page.locator('.chart svg').waitFor();
     await check(page, 'usage');
     await page.getByLabel('By', { exact: true }).selectOption('key');
     await page.getByRole('columnheader', { name: 'API key' }).waitFor();

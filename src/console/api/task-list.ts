@@ -18,7 +18,9 @@ export const NO_PAGES: TaskPages = { tasks: [], hasMore: false, isLoaded: false 
  * A task does not leave its end: an older answer may come later than an event. Events do not have the request.
  */
 function newer(known: Task | undefined, task: Task): Task {
-  return known && hasEnded(known) ? { ...task, ...known } : { ...known, ...task };
+  return known && hasEnded(known) && !hasEnded(task)
+    ? { ...task, ...known }
+    : { ...known, ...task };
 }
 
 /** With the first page, which may be loaded again. Tasks before it are those that events named meanwhile. */

@@ -2,6 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { type Session, signOut } from '../api/session.ts';
 import { Button } from '../components/button.tsx';
+import { Icon } from '../components/icon.tsx';
 import { Link, usePlace } from '../components/navigation.tsx';
 import { showToast } from '../components/toast.tsx';
 import { chosenTheme, storeTheme, THEMES, type Theme } from './theme.ts';
@@ -41,6 +42,7 @@ export function Frame({ session, children }: FrameProps) {
           Menu
         </button>
         <Link to="" class="brand">
+          <Icon name="logo" />
           Oriel
         </Link>
         <ThemeSwitch />
@@ -73,9 +75,10 @@ function Navigation({ session, current, isOpen }: NavigationProps) {
   return (
     <nav id="views" aria-label="Views" class={isOpen ? 'open' : undefined}>
       <ul>
-        {shown.map(({ path, label, access }) => (
+        {shown.map(({ path, label, icon, access }) => (
           <li key={path} class={access}>
             <Link to={path} aria-current={path === current ? 'page' : undefined}>
+              <Icon name={icon} />
               {label}
             </Link>
           </li>

@@ -2,8 +2,16 @@
 
 const whole = new Intl.NumberFormat(undefined, { maximumFractionDigits: 0 });
 const precise = new Intl.NumberFormat(undefined, { maximumFractionDigits: 6 });
+const rounded = new Intl.NumberFormat(undefined, { maximumFractionDigits: 2 });
 const percent = new Intl.NumberFormat(undefined, { style: 'percent', maximumFractionDigits: 1 });
 const moment = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
+const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
+const relative = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto', style: 'short' });
+const shortDay = new Intl.DateTimeFormat(undefined, {
+  day: 'numeric',
+  month: 'short',
+  timeZone: 'UTC',
+});
 const calendarDay = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeZone: 'UTC' });
 
 export function formatNumber(value: number): string {
@@ -15,6 +23,12 @@ export function formatCredits(value: number): string {
   return precise.format(value);
 }
 
+/** Credits in large type, where decimals are of no interest beside many whole ones. */
+export function formatRoundCredits(value: number): string {
+  const size = Math.abs(value);
+  return (size < 1 ? precise : size < 10_000 ? rounded : whole).format(value);
+}
+
 /** @param share from 0 to 1 */
 export function formatPercent(share: number): string {
   return percent.format(share);
@@ -23,6 +37,29 @@ export function formatPercent(share: number): string {
 /** @param seconds since the epoch */
 export function formatTime(seconds: number): string {
   return moment.format(seconds * 1000);
+}
+
+/** The time of a day. @param seconds since the epoch */
+export function formatClock(seconds: number): string {
+  return clock.format(seconds * 1000);
+}
+
+/** The day (UTC) and month of a time. @param seconds since the epoch */
+export function formatShortDay(seconds: number): string {
+  return shortDay.format(seconds * 1000);
+}
+
+const SPANS = [
+  ['day', 86_400],
+  ['hour', 3600],
+  ['minute', 60],
+] as const;
+
+/** A time from now, in its largest unit: `5 min ago`. @param seconds between the two, negative for the past */
+export function formatSpan(seconds: number): string {
+  const span = SPANS.find(([, size]) => Math.abs(seconds) >= size);
+  if (!span) return Math.abs(seconds) < 10 ? 'now' : relative.format(Math.trunc(seconds), 'second');
+  return relative.format(Math.trunc(seconds / span[1]), span[0]);
 }
 
 /** @param day UTC, such as `2026-11-22` */

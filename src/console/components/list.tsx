@@ -1,9 +1,34 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import type { Action } from '../api/action.ts';
+import { type Action, useAction } from '../api/action.ts';
+import { sendJson } from '../api/request.ts';
+import { useJson } from '../api/resource.ts';
 import { Button } from './button.tsx';
 import { Form, TextField, type TextFieldProps } from './field.tsx';
 import { ErrorState } from './states.tsx';
+
+/**
+ * A list of the server, as far as it is loaded. Loading it again begins at the first page.
+ *
+ * @param path with a query
+ */
+export function useList<Answer, Item extends { readonly id: string | number }>(
+  path: string,
+  pageOf: (answer: Answer) => { readonly items: readonly Item[]; readonly hasMore: boolean },
+) {
+  const first = useJson<Answer>(path);
+  const [later, setLater] = useState<{ readonly of: Answer; readonly pages: readonly Answer[] }>();
+  const isCurrent = first.data !== undefined && later?.of === first.data;
+  const answers = [first.data ?? [], isCurrent ? later.pages : []].flat() as Answer[];
+  const pages = answers.map(pageOf);
+  const items = pages.flatMap((page) => page.items);
+  const older = useAction(async () => {
+    const after = encodeURIComponent(items.at(-1)!.id);
+    const page = await sendJson<Answer>(`${path}&after=${after}`);
+    setLater({ of: first.data!, pages: [...answers.slice(1), page] });
+  });
+  return { ...first, path, items, older, hasMore: pages.at(-1)?.hasMore === true };
+}
 
 interface OlderButtonProps {
   /** Loads the page after the last element and adds it to the list. */

@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks';
 import { filesOf, type Task } from '../api/tasks.ts';
+import { Icon } from './icon.tsx';
 
 interface TaskFilesProps {
   readonly task: Task;
@@ -63,4 +64,19 @@ const TONES: Readonly<Record<Task['status'], string>> = {
 /** The state of a task as a word. */
 export function TaskState({ status }: Pick<Task, 'status'>) {
   return <span class={`badge ${TONES[status]}`}>{status}</span>;
+}
+
+/** The first picture of a task, small; a drawing of its type where there is none. */
+export function Thumbnail({ task }: TaskFilesProps) {
+  const [isMissing, setMissing] = useState(false);
+  const url = filesOf(task).find((one) => task.type === 'image' || PICTURES.test(one));
+  return (
+    <span class="thumbnail">
+      {url !== undefined && !isMissing ? (
+        <img src={url} alt="" loading="lazy" onError={() => setMissing(true)} />
+      ) : (
+        <Icon name={task.type === 'image' ? 'images' : task.type} />
+      )}
+    </span>
+  );
 }

@@ -1,97 +1,73 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect } from 'preact/hooks';
 import { Button } from '../../components/button.tsx';
 import { SelectField } from '../../components/field.tsx';
-import { formatCredits, formatNumber, formatTime } from '../../components/format.ts';
-import { LateField } from '../../components/list.tsx';
+import { formatCredits } from '../../components/format.ts';
+import { LateField, OlderButton } from '../../components/list.tsx';
 import { open, type ViewProps } from '../../components/navigation.tsx';
 import { FromProgram } from '../../components/snippets.tsx';
 import { Empty, Loaded } from '../../components/states.tsx';
 import { Table } from '../../components/table.tsx';
-import { showToast } from '../../components/toast.tsx';
-import { type Action, ActionDialog, NewKey } from './action-dialog.tsx';
 import { changeOf, grantTo, newAccount, newKey, planOf, revokeOf } from './actions.ts';
-import { type Account, type Key, type Outcome, PageButtons, usePages } from './pages.tsx';
+import { type Act, ActionButton, Limits, useActions } from './limits.tsx';
+import { type Account, type Key, namesOf, useHolders } from './lists.ts';
 
 /** Accounts with their credits, and API keys, for the owner. */
 export default function Accounts({ place, session }: ViewProps) {
   const chosen = place.query.get('account') ?? '';
-  const [action, setAction] = useState<Action>();
-  const [made, setMade] = useState<string>();
-  const accounts = usePages<{ readonly accounts: readonly Account[] }>('accounts/list');
-  const keys = usePages<{ readonly keys: readonly Key[] }>('keys/list', chosen);
-  useEffect(() => {
-    if (place.query.get('new') !== 'key') return;
-    setAction(newKey(undefined, session.account.name));
-    open('accounts', { replace: true });
-  }, [place.query]);
-  const done = ({ result, warnings }: Outcome<Readonly<Record<string, unknown>>>) => {
-    setAction(undefined);
-    const { key } = result;
-    if (typeof key === 'string') setMade(key);
-    else showToast(warnings[0] ?? 'Done');
+  const accounts = useHolders('accounts');
+  const keys = useHolders('keys', chosen);
+  const names = namesOf(accounts);
+  const { act, dialogs } = useActions(() => {
     accounts.reload();
     keys.reload();
-  };
+  });
+  useEffect(() => {
+    if (place.query.get('new') !== 'key') return;
+    act(newKey(undefined, session.account.name));
+    open('accounts', { replace: true });
+  }, [place.query]);
   return (
     <>
       <h1>Accounts & keys</h1>
+      <div class="row">
+        <h2>Accounts</h2>
+        <Button onClick={() => act(newAccount)}>New account</Button>
+      </div>
       <Loaded resource={accounts}>
-        {({ result: { accounts: page, has_more: hasMore } }) => {
-          // A list to choose from has all accounts, or it is a field for a name.
-          const names = hasMore || accounts.back ? undefined : page.map(({ name }) => name);
-          return (
-            <>
-              <div class="row">
-                <h2>Accounts</h2>
-                <Button onClick={() => setAction(newAccount)}>New account</Button>
-              </div>
-              <AccountTable accounts={page} act={setAction} />
-              <PageButtons pages={accounts} items={page} name="accounts" />
-              <div class="row">
-                <h2>API keys</h2>
-                <Button onClick={() => setAction(newKey(names, chosen))}>New key</Button>
-              </div>
-              <fieldset class="filters">
-                <legend class="hidden">Which keys are shown</legend>
-                {names ? (
-                  <SelectField
-                    label="Keys of"
-                    value={chosen}
-                    choices={[['', 'All accounts'], ...names]}
-                    onValue={showKeysOf}
-                  />
-                ) : (
-                  <LateField
-                    key={chosen}
-                    label="Keys of"
-                    placeholder="All accounts"
-                    value={chosen}
-                    onValue={showKeysOf}
-                  />
-                )}
-              </fieldset>
-            </>
-          );
-        }}
+        {() => <AccountTable accounts={accounts.items} act={act} />}
       </Loaded>
-      <Loaded resource={keys}>
-        {({ result }) => (
-          <>
-            <KeyTable keys={result.keys} act={setAction} />
-            <PageButtons pages={keys} items={result.keys} name="keys" />
-          </>
+      <OlderButton older={accounts.older} hasMore={accounts.hasMore}>
+        Show more accounts
+      </OlderButton>
+      <div class="row">
+        <h2>API keys</h2>
+        <Button onClick={() => act(newKey(names, chosen))}>New key</Button>
+      </div>
+      <fieldset class="filters">
+        <legend class="hidden">Which keys are shown</legend>
+        {names ? (
+          <SelectField
+            label="Keys of"
+            value={chosen}
+            choices={[['', 'All accounts'], ...names]}
+            onValue={showKeysOf}
+          />
+        ) : (
+          <LateField
+            key={chosen}
+            label="Keys of"
+            placeholder="All accounts"
+            value={chosen}
+            onValue={showKeysOf}
+          />
         )}
-      </Loaded>
+      </fieldset>
+      <Loaded resource={keys}>{() => <KeyTable keys={keys.items} act={act} />}</Loaded>
+      <OlderButton older={keys.older} hasMore={keys.hasMore}>
+        Show more keys
+      </OlderButton>
       <FromProgram what="This page" request={{ method: 'GET', path: keys.path }} />
-      {action && (
-        <ActionDialog
-          key={action.title}
-          action={action}
-          onClose={() => setAction(undefined)}
-          onDone={done}
-        />
-      )}
-      {made !== undefined && <NewKey text={made} onClose={() => setMade(undefined)} />}
+      {dialogs}
     </>
   );
 }
@@ -101,7 +77,7 @@ function showKeysOf(name: string): void {
 }
 
 interface TableProps {
-  readonly act: (action: Action) => void;
+  readonly act: Act;
 }
 
 export function AccountTable({
@@ -136,21 +112,6 @@ export function AccountTable({
   );
 }
 
-interface ActionButtonProps extends TableProps {
-  readonly text: string;
-  /** What screen readers read: the text and what is changed. */
-  readonly label: string;
-  readonly action: Action;
-}
-
-function ActionButton({ text, label, action, act }: ActionButtonProps) {
-  return (
-    <Button kind="quiet" aria-label={label} onClick={() => act(action)}>
-      {text}
-    </Button>
-  );
-}
-
 export function KeyTable({ keys, act }: TableProps & { readonly keys: readonly Key[] }) {
   if (keys.length === 0) {
     return (
@@ -180,7 +141,7 @@ export function KeyTable({ keys, act }: TableProps & { readonly keys: readonly K
           ),
         ],
         ['Account', ({ account, team }) => (team ? `${account} · ${team}` : account)],
-        ['Limits', Limits],
+        ['Limits', Limits, 'wide'],
         [
           'Change',
           (key) => {
@@ -207,27 +168,5 @@ export function KeyTable({ keys, act }: TableProps & { readonly keys: readonly K
         ],
       ]}
     />
-  );
-}
-
-/** What a key may do and spend. */
-function Limits({ models, budget, windows, rpm, tpm, parallel, expires_at: expires }: Key) {
-  const budgets = [
-    ...(budget ? [{ ...budget, period: 'in all' }] : []),
-    ...windows.map((window) => ({ ...window, period: `a ${window.period}` })),
-  ];
-  return (
-    <span class="facts">
-      {models && <span>{models.join(', ') || 'no models'}</span>}
-      {budgets.map(({ period, spent, granted }) => (
-        <span key={period}>
-          {formatCredits(spent)} of {formatCredits(granted)} {period}
-        </span>
-      ))}
-      {rpm !== null && <span>{formatNumber(rpm)} requests a minute</span>}
-      {tpm !== undefined && <span>{formatNumber(tpm)} tokens a minute</span>}
-      {parallel !== undefined && <span>{formatNumber(parallel)} requests at once</span>}
-      {expires && <span>until {formatTime(Date.parse(expires) / 1000)}</span>}
-    </span>
   );
 }

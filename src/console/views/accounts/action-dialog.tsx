@@ -8,7 +8,7 @@ import { Dialog } from '../../components/dialog.tsx';
 import { Checkbox, Form, SelectField, TextField } from '../../components/field.tsx';
 import { ErrorState, Loading } from '../../components/states.tsx';
 import { type ActionField, type CompleteField, useDeclared } from './declared-fields.ts';
-import type { Outcome } from './pages.tsx';
+import type { Outcome } from './lists.ts';
 
 /** A command of the administration API as a form. */
 export interface Action {

@@ -1,18 +1,12 @@
 import type { Action } from './action-dialog.tsx';
-import type { ActionField } from './declared-fields.ts';
-import type { Account, Key } from './pages.tsx';
-
-const PLANS = ['paid', 'free'] as const;
+import { type ActionField, named, rare } from './declared-fields.ts';
+import type { Account, Key, Team } from './lists.ts';
 
 export const newAccount: Action = {
   title: 'New account',
   command: ['accounts/create', {}],
   button: 'Create account',
-  fields: [
-    { name: 'name', label: 'Name', isRequired: true },
-    { name: 'plan', label: 'Plan', value: 'paid', choices: PLANS },
-    { name: 'credits', label: 'Credits', type: 'number', hint: 'Empty: no credits at first.' },
-  ],
+  fields: [...named('name'), { name: 'plan', value: 'paid' }, ...named('credits')],
 };
 
 export function grantTo({ name }: Account): Action {
@@ -20,10 +14,7 @@ export function grantTo({ name }: Account): Action {
     title: `Grant credits to ${name}`,
     command: ['accounts/grant', { name }],
     button: 'Grant',
-    fields: [
-      { name: 'credits', label: 'Credits', type: 'number', isRequired: true },
-      { name: 'note', label: 'Note', hint: 'Shown in the ledger of the account.' },
-    ],
+    fields: named('credits', 'note'),
   };
 }
 
@@ -32,24 +23,102 @@ export function planOf({ name, plan }: Account): Action {
     title: `Plan of ${name}`,
     command: ['accounts/set-plan', { name }],
     button: 'Change plan',
-    fields: [{ name: 'plan', label: 'Plan', value: plan, choices: PLANS }],
+    fields: [{ name: 'plan', value: plan }],
   };
 }
 
-const LIMITS: readonly ActionField[] = [
-  { name: 'models', label: 'Models', hint: 'Names with commas between them; all if empty.' },
-  { name: 'budget', label: 'Budget in credits', type: 'number' },
-  { name: 'budget_day', label: 'Budget for a day', type: 'number' },
-  { name: 'budget_month', label: 'Budget for a month', type: 'number' },
-  {
-    name: 'rpm',
-    label: 'Requests per minute',
-    type: 'number',
-    hint: 'Empty: the limit of the plan.',
-  },
-  { name: 'tpm', label: 'Tokens per minute', type: 'number' },
-  { name: 'parallel', label: 'Requests at once', type: 'number' },
+const BUDGETS: readonly ActionField[] = [
+  { name: 'budget', label: 'Budget in credits' },
+  { name: 'budget_day', label: 'Budget for a day' },
+  { name: 'budget_week', label: 'Budget for a week' },
+  { name: 'budget_month', label: 'Budget for a month' },
 ];
+
+const LIMITS: readonly ActionField[] = [
+  ...named('models'),
+  ...BUDGETS,
+  { name: 'rpm', label: 'Requests per minute' },
+  { name: 'tpm', label: 'Tokens per minute' },
+  { name: 'parallel', label: 'Requests at once' },
+  ...named('team'),
+  ...rare('time_zone', 'allow', 'images', 'cache', 'bodies'),
+];
+
+const UNCHANGED = 'An empty field changes nothing; “none” removes a limit.';
+
+/** Fields with the values that a key or a team has. */
+function filled(
+  fields: readonly ActionField[],
+  { budget, windows }: Pick<Team, 'budget' | 'windows'>,
+  others: Readonly<Record<string, string | undefined>>,
+): readonly ActionField[] {
+  const values: Readonly<Record<string, string | undefined>> = {
+    ...others,
+    budget: budget === null ? undefined : String(budget.granted),
+    ...Object.fromEntries(
+      windows.map(({ period, granted }) => [`budget_${period}`, String(granted)]),
+    ),
+  };
+  return fields.map((field) => {
+    const value = values[field.name];
+    return value === undefined ? field : { ...field, value };
+  });
+}
+
+/** The account that a new key or team belongs to. */
+function ownerField(
+  label: string,
+  accounts: readonly string[] | undefined,
+  account: string,
+): ActionField {
+  const value = account || (accounts?.[0] ?? '');
+  return {
+    name: 'account',
+    label,
+    value,
+    isRequired: true,
+    ...(accounts && { choices: accounts }),
+  };
+}
+
+/** @param accounts names of all accounts to choose from; undefined where they are too many */
+export function newTeam(accounts: readonly string[] | undefined): Action {
+  return {
+    title: 'New team',
+    command: ['teams/create', {}],
+    button: 'Create team',
+    text: 'Keys of one account that share budgets.',
+    fields: [
+      ...named('name'),
+      ownerField('Account of its keys', accounts, ''),
+      ...BUDGETS,
+      ...rare('time_zone'),
+    ],
+  };
+}
+
+export function changeOfTeam(team: Team): Action {
+  const { id, name } = team;
+  return {
+    title: `Change ${name}`,
+    command: ['teams/set', { team: id }],
+    button: 'Save',
+    isChange: true,
+    text: UNCHANGED,
+    fields: filled([...named('name'), ...BUDGETS, ...rare('time_zone')], team, { name }),
+  };
+}
+
+export function removalOf({ id, name }: Team): Action {
+  return {
+    title: `Remove ${name}?`,
+    command: ['teams/remove', { team: id }],
+    button: 'Remove team',
+    isDanger: true,
+    text: 'Its keys must have been revoked or belong to no team. Usage still names it.',
+    fields: [],
+  };
+}
 
 /** @param accounts names of all accounts to choose from; undefined where they are too many */
 export function newKey(accounts: readonly string[] | undefined, account: string): Action {
@@ -58,46 +127,27 @@ export function newKey(accounts: readonly string[] | undefined, account: string)
     command: ['keys/create', {}],
     button: 'Create key',
     fields: [
-      {
-        name: 'account',
-        label: 'Account that pays',
-        value: account || (accounts?.[0] ?? ''),
-        isRequired: true,
-        ...(accounts && { choices: accounts }),
-      },
-      { name: 'name', label: 'Name', hint: 'Where you use the key: an application, a person.' },
+      ownerField('Account that pays', accounts, account),
+      { name: 'name', hint: 'Where you use the key: an application, a person.' },
       ...LIMITS,
-      { name: 'expires', label: 'Expires', hint: 'A date or a time from now, such as 90d.' },
+      ...named('expires'),
     ],
   };
 }
 
-export function changeOf({ id, name, models, budget, rpm, tpm, parallel, windows }: Key): Action {
-  const values: Readonly<Record<string, string | undefined>> = {
-    models: models?.join(','),
-    budget: budget === null ? undefined : String(budget.granted),
-    rpm: rpm === null ? undefined : String(rpm),
-    tpm: tpm?.toString(),
-    parallel: parallel?.toString(),
-    ...Object.fromEntries(
-      windows.map(({ period, granted }) => [`budget_${period}`, String(granted)]),
-    ),
+export function changeOf(key: Key): Action {
+  const { id, name, models, rpm, tpm, parallel, team } = key;
+  const values = {
+    ...{ name, team: team ?? undefined, models: models?.join(',') },
+    ...{ rpm: rpm?.toString(), tpm: tpm?.toString(), parallel: parallel?.toString() },
   };
   return {
     title: `Change ${name}`,
     command: ['keys/set', { id }],
     button: 'Save',
-    fields: [
-      { name: 'name', label: 'Name', value: name },
-      ...LIMITS.map((field) => {
-        const value = values[field.name];
-        return {
-          ...field,
-          hint: '“none” removes it; an empty field changes nothing.',
-          ...(value !== undefined && { value }),
-        };
-      }),
-    ],
+    isChange: true,
+    text: UNCHANGED,
+    fields: filled([...named('name'), ...LIMITS, ...named('expires')], key, values),
   };
 }
 

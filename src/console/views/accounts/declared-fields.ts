@@ -17,6 +17,11 @@ export interface ActionField {
   readonly isRare?: boolean;
 }
 
+/** Fields that are shown as the command declares them. */
+export const named = (...names: string[]): ActionField[] => names.map((name) => ({ name }));
+export const rare = (...names: string[]): ActionField[] =>
+  names.map((name) => ({ name, isRare: true }));
+
 /** The part of the OpenAPI document that declares commands. */
 interface Commands {
   readonly paths: Readonly<

@@ -10,7 +10,7 @@ import type { AnswerTurn, Settings } from './formats/conversation.ts';
 import { FORMATS, isFormat } from './formats/formats.ts';
 import { Exchange, Inspector } from './inspector.tsx';
 import { Choices } from './settings.tsx';
-import { type ChatStore, useChat } from './store.ts';
+import { type ChatStore, type Talk, useChat } from './store.ts';
 import { Turns } from './turns.tsx';
 import { settingsFaults } from './validation.ts';
 
@@ -19,13 +19,15 @@ export const style = css;
 /** Conversations with models of text. `?model=ID&format=chat` opens one of them. */
 export default function Chat({ place, session }: ViewProps) {
   const chat = useChat(session.account.id);
+  const other = useChat(`${session.account.id}.other`);
+  const compared = place.query.get('with') ?? '';
   const models = useModels();
   useAddress(chat, place.query);
   return (
     <>
       <header class="row">
         <h1>Chat</h1>
-        <NewConversation chat={chat} />
+        <NewConversation chats={[chat, other]} />
       </header>
       <Loaded resource={models}>
         {(all) => {
@@ -35,7 +37,7 @@ export default function Chat({ place, session }: ViewProps) {
               <p>This key may use none. The server's owner adds models to the configuration.</p>
             </Empty>
           ) : (
-            <Playground chat={chat} models={texts} />
+            <Playground {...{ chat, other, compared }} models={texts} />
           );
         }}
       </Loaded>
@@ -47,7 +49,8 @@ export default function Chat({ place, session }: ViewProps) {
 function useAddress(chat: ChatStore, query: URLSearchParams): void {
   const { model, format } = chat.state.settings;
   const asked = { model: query.get('model'), format: query.get('format') };
-  const wanted = `chat?${new URLSearchParams({ ...(model && { model }), format })}`;
+  const compared = query.get('with') ?? '';
+  const wanted = placeOf(chat, compared);
   useState(() => take(chat, asked.model, asked.format));
   const isFirst = useRef(true);
   useEffect(() => {
@@ -62,6 +65,13 @@ function useAddress(chat: ChatStore, query: URLSearchParams): void {
   }, [wanted]);
 }
 
+/** Address of a conversation. @param compared identifier of the second model; empty for none */
+function placeOf({ state: { settings } }: ChatStore, compared: string): string {
+  const { model, format } = settings;
+  const names = { ...(model && { model }), format, ...(compared && { with: compared }) };
+  return `chat?${new URLSearchParams(names)}`;
+}
+
 function take(chat: ChatStore, model: string | null, format: string | null): void {
   const { settings } = chat.state;
   const change = {
@@ -71,9 +81,9 @@ function take(chat: ChatStore, model: string | null, format: string | null): voi
   if (Object.keys(change).length > 0) chat.changeSettings(change);
 }
 
-function NewConversation({ chat }: { readonly chat: ChatStore }) {
+function NewConversation({ chats }: { readonly chats: readonly ChatStore[] }) {
   const [isAsking, setAsking] = useState(false);
-  if (chat.state.turns.length === 0) return null;
+  if (chats.every(({ state }) => state.turns.length === 0)) return null;
   return (
     <>
       <span class="end">
@@ -88,7 +98,7 @@ function NewConversation({ chat }: { readonly chat: ChatStore }) {
                 kind="danger"
                 onClick={() => {
                   setAsking(false);
-                  chat.clear();
+                  for (const chat of chats) chat.clear();
                 }}
               >
                 Delete the messages
@@ -106,25 +116,59 @@ const WIDE = matchMedia('(min-width: 64rem)');
 
 interface PlaygroundProps {
   readonly chat: ChatStore;
+  /** The same conversation with the model of `compared`, if that is one. */
+  readonly other: ChatStore;
+  readonly compared: string;
   readonly models: readonly Model[];
 }
 
 /** A conversation with its settings, and the requests of its answers. */
-export function Playground({ chat, models }: PlaygroundProps) {
-  const { settings, turns } = chat.state;
-  const [inspected, onInspect] = useState<number | null>(null);
+export function Playground({ chat, other, compared, models }: PlaygroundProps) {
+  const { settings } = chat.state;
+  const [inspected, setInspected] = useState<{ readonly chat: ChatStore; readonly id: number }>();
   const isWide = useMatch(WIDE);
   const field = useRef<HTMLTextAreaElement>(null);
   const model = models.find(({ id }) => id === settings.model) ?? models[0]!;
   const obstacle = obstacleOf(settings, model);
-  const isBlocked = chat.isStreaming || obstacle !== null;
-  const talk = { chat, model, obstacle, isBlocked, field, inspected, onInspect };
-  const shown = turns.find((turn): turn is AnswerTurn => turn.id === inspected);
+  const second = models.find(({ id }) => id === compared);
+  const also = second && { chat: other, model: second };
+  const talkOf = (own: Pick<Talk, 'chat' | 'model'>): Talk => ({
+    ...own,
+    ...{ also, obstacle, field },
+    isBlocked: own.chat.isStreaming || obstacle !== null,
+    inspected: inspected?.chat === own.chat ? inspected.id : null,
+    onInspect: (id) => setInspected(id === null ? undefined : { chat: own.chat, id }),
+  });
+  const talk = talkOf({ chat, model });
+  const close = () => setInspected(undefined);
+  const shown = inspected?.chat.state.turns.find(
+    (turn): turn is AnswerTurn => turn.type === 'answer' && turn.id === inspected.id,
+  );
   return (
     <div class="stack chat">
-      <Choices {...{ chat, models, model, isWide }} />
+      <Choices
+        {...{ chat, models, model, compared: second?.id ?? '', isWide }}
+        onCompare={(id) => open(placeOf(chat, id), { replace: true })}
+      />
       <section class="stack talk" aria-label="Conversation">
-        <Turns talk={talk} />
+        {also ? (
+          <div class="columns compared">
+            <section class="stack" aria-label={`Answers of ${model.id}`}>
+              <Turns talk={talk} />
+            </section>
+            <section class="stack" aria-label={`Answers of ${also.model.id}, compared`}>
+              {other.state.turns.length === 0 ? (
+                <Empty title={also.model.name ?? also.model.id}>
+                  <p>Each message goes to both models.</p>
+                </Empty>
+              ) : (
+                <Turns talk={talkOf(also)} />
+              )}
+            </section>
+          </div>
+        ) : (
+          <Turns talk={talk} />
+        )}
         {!chat.isKept && (
           <p class="notice warn">
             This conversation is too large to be kept: it is lost if the page is reloaded.
@@ -134,9 +178,9 @@ export function Playground({ chat, models }: PlaygroundProps) {
       </section>
       {shown &&
         (isWide ? (
-          <Inspector turn={shown} onClose={() => onInspect(null)} />
+          <Inspector turn={shown} onClose={close} />
         ) : (
-          <Dialog title="Request and events" onClose={() => onInspect(null)}>
+          <Dialog title="Request and events" onClose={close}>
             <Exchange turn={shown} />
           </Dialog>
         ))}

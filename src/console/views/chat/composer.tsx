@@ -8,11 +8,13 @@ import type { Picture } from './formats/conversation.ts';
 import type { Talk } from './store.ts';
 
 /** The field for the next message. */
-export function Composer({ talk: { chat, model, field, obstacle } }: { readonly talk: Talk }) {
+export function Composer({ talk }: { readonly talk: Talk }) {
+  const { chat, model, also, field, obstacle } = talk;
+  const isStreaming = chat.isStreaming || also?.chat.isStreaming === true;
   const [isReading, setReading] = useState(false);
   const { draft } = chat.state;
   const isEmpty = draft.text.trim() === '' && draft.pictures.length === 0;
-  const canSend = !isEmpty && !chat.isStreaming && !isReading && obstacle === null;
+  const canSend = !isEmpty && !isStreaming && !isReading && obstacle === null;
   const add = async (files: readonly File[]) => {
     setReading(true);
     const pictures: Picture[] = [];
@@ -27,6 +29,7 @@ export function Composer({ talk: { chat, model, field, obstacle } }: { readonly 
   useTransfers(({ files }) => void add([...files]));
   const submit = () => {
     if (!canSend) return;
+    also?.chat.sendSame(chat.state, also.model);
     chat.send(model);
     toEnd();
   };
@@ -38,6 +41,7 @@ export function Composer({ talk: { chat, model, field, obstacle } }: { readonly 
   };
   const stop = () => {
     chat.stop();
+    also?.chat.stop();
     field.current!.focus();
   };
   return (
@@ -70,7 +74,7 @@ export function Composer({ talk: { chat, model, field, obstacle } }: { readonly 
           {obstacle ?? 'Enter sends, Shift+Enter starts a line'}
         </span>
         <span class="end">
-          {chat.isStreaming ? (
+          {isStreaming ? (
             <Button onClick={stop}>Stop</Button>
           ) : (
             <Button kind="primary" type="submit" disabled={!canSend}>

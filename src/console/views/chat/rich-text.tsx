@@ -67,6 +67,7 @@ function renderer(partOf: string) {
             key={index}
             caption={named('table')}
             namesRows={false}
+            isText
             columns={one.head.map(
               (head, at): Column<TextRow> => [head.map(inline), (row) => row[at]!.map(inline)],
             )}

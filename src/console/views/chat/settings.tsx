@@ -165,12 +165,16 @@ function ToolEditor({ tool, isNew, faults, onChange, onRemove }: ToolEditorProps
 
 interface ChoicesProps extends Pick<SettingsPanelProps, 'chat' | 'model'> {
   readonly models: readonly Model[];
+  /** Identifier of the second model; empty for none. */
+  readonly compared: string;
+  readonly onCompare: (id: string) => void;
   /** Whether the window has space for the settings. */
   readonly isWide: boolean;
 }
 
 /** Model, format and settings of the conversation. */
-export function Choices({ chat, models, model, isWide }: ChoicesProps) {
+export function Choices(props: ChoicesProps) {
+  const { chat, models, model, compared, onCompare, isWide } = props;
   const { settings } = chat.state;
   const onChange = (change: Partial<Settings>) => chat.changeSettings(change);
   const isUnknown = settings.model !== '' && model.id !== settings.model;
@@ -196,6 +200,12 @@ export function Choices({ chat, models, model, isWide }: ChoicesProps) {
         value={settings.format}
         choices={FORMAT_NAMES.map((name) => [name, FORMATS[name].label] as const)}
         onValue={(format) => onChange({ format: format as FormatName })}
+      />
+      <SelectField
+        label="Compare with"
+        value={compared}
+        choices={[['', 'No other model'], ...models.map(choiceOf)]}
+        onValue={onCompare}
       />
       {isWide ? (
         panel

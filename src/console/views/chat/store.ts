@@ -133,6 +133,14 @@ export class ChatStore {
     this.#answer([...turns, turn], model, { draft: NEW_STATE.draft });
   }
 
+  /** Sends the draft of another conversation with its settings, and continues it where there are no messages. */
+  sendSame({ settings, turns, draft }: ChatState, model: Model): void {
+    const own = this.state.turns;
+    const first = own.length === 0 ? turns : own;
+    this.#set({ settings: { ...settings, model: model.id }, turns: first, draft });
+    this.send(model);
+  }
+
   /** Sends an edited message, which replaces what follows. */
   sendEdit(model: Model): void {
     const { edit, turns } = this.state;
@@ -261,6 +269,8 @@ export function useChat(account: string): ChatStore {
 export interface Talk {
   readonly chat: ChatStore;
   readonly model: Model;
+  /** A conversation with another model that gets the same messages. */
+  readonly also?: Pick<Talk, 'chat' | 'model'> | undefined;
   /** Why nothing can be sent; null if it can. */
   readonly obstacle: string | null;
   /** Whether nothing can be sent now. */

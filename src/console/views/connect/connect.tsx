@@ -10,9 +10,9 @@ import { SelectField, TextField } from '../../components/field.tsx';
 import { Link, type ViewProps } from '../../components/navigation.tsx';
 import { Loaded } from '../../components/states.tsx';
 import { Tabs } from '../../components/tabs.tsx';
-import { type Action, ActionDialog, NewKey } from '../accounts/action-dialog.tsx';
 import { newKey } from '../accounts/actions.ts';
-import { type Key, usePages } from '../accounts/pages.tsx';
+import { useActions } from '../accounts/limits.tsx';
+import { useHolders } from '../accounts/lists.ts';
 import css from './connect.css';
 import { FirstRequest } from './first-request.tsx';
 
@@ -119,10 +119,12 @@ interface KeyFieldProps {
 
 /** The keys of all accounts, and a button that makes another one. */
 function KeyField({ session, id, onKey }: KeyFieldProps) {
-  const keys = usePages<{ readonly keys: readonly Key[] }>('keys/list');
-  const [action, setAction] = useState<Action>();
-  const [made, setMade] = useState<string>();
-  const listed = keys.data?.result.keys.filter(({ status }) => status === 'active') ?? [];
+  const keys = useHolders('keys');
+  const { act, dialogs } = useActions((made) => {
+    onKey({ id: String(made['id']), secret: String(made['key']) });
+    keys.reload();
+  });
+  const listed = keys.items.filter(({ status }) => status === 'active');
   const names = new Map([
     [session.key.id, `${session.key.name} (this session)`],
     ...listed.map((one) => [one.id, `${one.name || one.id} (${one.account})`] as const),
@@ -136,22 +138,9 @@ function KeyField({ session, id, onKey }: KeyFieldProps) {
         onValue={(value) => onKey({ id: value, secret: EXAMPLE.key })}
       />
       <p>
-        <Button onClick={() => setAction(newKey(undefined, session.account.name))}>New key</Button>
+        <Button onClick={() => act(newKey(undefined, session.account.name))}>New key</Button>
       </p>
-      {action && (
-        <ActionDialog
-          action={action}
-          onClose={() => setAction(undefined)}
-          onDone={({ result }) => {
-            setAction(undefined);
-            const secret = String(result['key']);
-            setMade(secret);
-            onKey({ id: String(result['id']), secret });
-            keys.reload();
-          }}
-        />
-      )}
-      {made && <NewKey text={made} onClose={() => setMade(undefined)} />}
+      {dialogs}
     </>
   );
 }

@@ -1,7 +1,7 @@
 import type { ModelRecord, ProviderRecord } from '../../../administration/catalog-records.ts';
 import type { TestRecord } from '../../../administration/provider-test.ts';
 import type { Action } from '../accounts/action-dialog.tsx';
-import type { ActionField } from '../accounts/declared-fields.ts';
+import { type ActionField, named, rare } from '../accounts/declared-fields.ts';
 
 /** A provider as `v1/admin/providers/list` has it, with names in snake_case. */
 export interface Provider extends Omit<ProviderRecord, 'baseUrl'> {
@@ -19,9 +19,6 @@ export interface Test extends Omit<TestRecord, 'isWorking' | 'listFault'> {
   readonly is_working: boolean;
   readonly list_fault: string | null;
 }
-
-const named = (...names: string[]): ActionField[] => names.map((name) => ({ name }));
-const rare = (...names: string[]): ActionField[] => names.map((name) => ({ name, isRare: true }));
 
 const KEY = { name: 'key', label: 'API key', hint: 'Stored encrypted, and never shown again.' };
 

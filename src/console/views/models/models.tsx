@@ -2,14 +2,14 @@ import { useEffect, useState } from 'preact/hooks';
 import type { CatalogAnswer } from '../../../http/owner/models.ts';
 import { useJson, useRefresh } from '../../api/resource.ts';
 import { Button } from '../../components/button.tsx';
-import { formatTime } from '../../components/format.ts';
 import { open, type ViewProps } from '../../components/navigation.tsx';
 import { FromProgram } from '../../components/snippets.tsx';
 import { Empty, Loaded } from '../../components/states.tsx';
 import { Table } from '../../components/table.tsx';
+import { Time } from '../../components/time.tsx';
 import { showToast } from '../../components/toast.tsx';
 import { type Action, ActionDialog } from '../accounts/action-dialog.tsx';
-import type { Outcome } from '../accounts/pages.tsx';
+import type { Outcome } from '../accounts/lists.ts';
 import {
   addModel,
   addProvider,
@@ -245,7 +245,7 @@ function Routes({ model: { status, reason, routes }, states }: RoutesProps) {
               {resting && (
                 <span class="muted">
                   {' '}
-                  until {formatTime(Date.parse(resting.until) / 1000)}: {resting.reason}
+                  until <Time at={Date.parse(resting.until) / 1000} />: {resting.reason}
                 </span>
               )}
             </li>

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import type { CatalogAnswer } from '../../../http/owner/models.ts';
-import { formatNumber, formatTime } from '../../components/format.ts';
+import { formatNumber } from '../../components/format.ts';
+import { Time } from '../../components/time.tsx';
 import type { Provider } from './actions.ts';
 
 type Health = CatalogAnswer['providers'][number];
@@ -64,7 +65,11 @@ function Attempts({ health }: { readonly health: Health }) {
     <>
       <p class="facts">
         <span>requests since the start: {formatNumber(attempts)}</span>
-        {success !== null && <span>last answer {formatTime(success)}</span>}
+        {success !== null && (
+          <span>
+            last answer <Time at={success} />
+          </span>
+        )}
         {keys > 1 && <span>{formatNumber(keys)} keys</span>}
       </p>
       {resting.map(({ key, reason, until }) => (
@@ -72,7 +77,7 @@ function Attempts({ health }: { readonly health: Health }) {
           <span class="badge warn">key cooling down</span>
           <code>{key}</code>
           <span>
-            until {formatTime(Date.parse(until) / 1000)}: {reason}
+            until <Time at={Date.parse(until) / 1000} />: {reason}
           </span>
         </p>
       ))}
@@ -83,7 +88,7 @@ function Attempts({ health }: { readonly health: Health }) {
             {failures.map(({ at, type, code, status, message }, index) => (
               <li key={`${at} ${index}`}>
                 <p class="facts">
-                  <span>{formatTime(at)}</span>
+                  <Time at={at} />
                   <code>{code ?? type}</code>
                   {status !== null && <span>status {status}</span>}
                 </p>

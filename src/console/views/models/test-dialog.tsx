@@ -6,7 +6,7 @@ import { Dialog } from '../../components/dialog.tsx';
 import { Checkbox, Form, TextField } from '../../components/field.tsx';
 import { formatNumber } from '../../components/format.ts';
 import { ErrorState, Loading } from '../../components/states.tsx';
-import type { Outcome } from '../accounts/pages.tsx';
+import type { Outcome } from '../accounts/lists.ts';
 import { type Model, priceText, type Test } from './actions.ts';
 
 interface TestDialogProps {

@@ -1,17 +1,24 @@
 import type { ComponentChildren } from 'preact';
+import { useState } from 'preact/hooks';
 import type { ConfigurationAnswer } from '../../../http/owner/configuration.ts';
 import type { StatusAnswer } from '../../../http/owner/status.ts';
+import { useAction } from '../../api/action.ts';
+import { sendJson } from '../../api/request.ts';
 import { useJson, useRefresh } from '../../api/resource.ts';
-import { Code } from '../../components/copy.tsx';
+import { Button } from '../../components/button.tsx';
+import { Checkbox, TextField } from '../../components/field.tsx';
+import { Figures } from '../../components/figures.tsx';
 import {
   formatBytes,
-  formatCredits,
   formatNumber,
-  formatTime,
+  formatRoundCredits,
   withUnit,
 } from '../../components/format.ts';
 import { FromProgram } from '../../components/snippets.tsx';
-import { Loaded } from '../../components/states.tsx';
+import { Empty, Loaded } from '../../components/states.tsx';
+import { Table } from '../../components/table.tsx';
+import { Time } from '../../components/time.tsx';
+import { showToast } from '../../components/toast.tsx';
 
 const REFRESH_MS = 5000;
 
@@ -26,17 +33,34 @@ export default function Settings() {
       <h2>Server</h2>
       <Loaded resource={status}>{(state) => <StatusCards status={state} />}</Loaded>
       <h2>Configuration</h2>
-      <Loaded resource={configuration}>{(loaded) => <InForce configuration={loaded} />}</Loaded>
+      <Loaded resource={configuration}>
+        {(loaded) => <InForce configuration={loaded} onReload={configuration.reload} />}
+      </Loaded>
       <FromProgram what="This page" request={{ method: 'GET', path: 'v1/admin/config' }} />
     </>
   );
 }
 
-function InForce({ configuration }: { readonly configuration: ConfigurationAnswer }) {
-  const { file, read, settings, warnings, at_restart: later, refused } = configuration;
+interface InForceProps {
+  readonly configuration: ConfigurationAnswer;
+  /** Loads the answer again. */
+  readonly onReload: () => void;
+}
+
+function InForce({ configuration, onReload }: InForceProps) {
+  const { file, read, warnings, at_restart: later, refused } = configuration;
+  const { error, isBusy, run } = useAction(async () => {
+    await sendJson('v1/admin/config/reload', { method: 'POST' });
+    showToast('The configuration was read again');
+    onReload();
+  });
+  const fault = error?.message.split('\n');
   return (
     <>
-      <p class="facts">
+      <div class="row">
+        <Button isBusy={isBusy} onClick={() => run()}>
+          Reload the file
+        </Button>
         <span>
           {file === null ? (
             'No configuration file was found, so the models are a sandbox.'
@@ -44,52 +68,109 @@ function InForce({ configuration }: { readonly configuration: ConfigurationAnswe
             <code>{file}</code>
           )}
         </span>
-        <span>read {formatTime(read)}</span>
-      </p>
-      {refused && (
-        <div class="notice bad" role="alert">
-          <p>
-            <strong>A changed file was not applied</strong> at {formatTime(refused.at)}. The
-            settings before it stay in force.
-          </p>
-          <List texts={refused.faults} />
-        </div>
+        <span class="muted">
+          read <Time at={read} />
+        </span>
+      </div>
+      <Faults title="The file has faults. Nothing has changed:" texts={fault} isBad />
+      {!fault && refused && (
+        <Faults
+          title={
+            <>
+              A changed file was not applied <Time at={refused.at} />. The settings before it stay
+              in force:
+            </>
+          }
+          texts={refused.faults}
+          isBad
+        />
       )}
-      <Warnings title="These changed settings take effect at the next start:" texts={later} />
-      <Warnings title="Probable mistakes:" texts={warnings} />
-      <p class="muted">
-        All settings with their defaults; secrets are shown as ***. They are changed in the file,
-        and <code>SIGHUP</code> makes the server read it again.
-      </p>
-      <Code label="Settings in force" text={JSON.stringify(settings, null, 2)} />
+      <Faults title="These changed settings take effect at the next start:" texts={later} />
+      <Faults title="Probable mistakes:" texts={warnings} />
+      <SettingsTable configuration={configuration} />
     </>
   );
 }
 
-interface WarningsProps {
-  readonly title: string;
-  readonly texts: readonly string[];
+/** A setting without parts, by its path. */
+interface Setting {
+  readonly path: string;
+  readonly value: unknown;
+  readonly source: string | undefined;
 }
 
-function Warnings({ title, texts }: WarningsProps) {
-  if (texts.length === 0) return null;
+/** Settings with where they come from. Values of the default are left out at first. */
+function SettingsTable({ configuration }: { readonly configuration: ConfigurationAnswer }) {
+  const { settings, sources } = configuration;
+  const [text, setText] = useState('');
+  const [hasDefaults, setDefaults] = useState(false);
+  const all = partsOf(settings, '').map((part) => ({ ...part, source: sources[part.path] }));
+  const shown = all.filter(
+    ({ path, source }) =>
+      (hasDefaults || source !== undefined) && path.toLowerCase().includes(text.toLowerCase()),
+  );
   return (
-    <div class="notice warn">
-      <p>{title}</p>
-      <List texts={texts} />
-    </div>
+    <>
+      <fieldset class="filters">
+        <legend class="hidden">Which settings are shown</legend>
+        <TextField label="Find" placeholder="server.port" value={text} onValue={setText} />
+        <Checkbox label="With defaults" checked={hasDefaults} onChecked={setDefaults} />
+      </fieldset>
+      {shown.length === 0 ? (
+        <Empty title="No such settings">
+          <p>
+            {hasDefaults ? 'No setting has this in its name.' : 'All of these have their default.'}
+          </p>
+        </Empty>
+      ) : (
+        <Table
+          caption="Settings in force; secrets are shown as ***"
+          rows={shown}
+          keyOf={({ path }) => path}
+          columns={[
+            ['Setting', ({ path }) => <code>{path}</code>],
+            ['Value', ({ value }) => textOf(value), 'wide'],
+            ['Comes from', ({ source = 'default' }) => <span class="muted">{source}</span>],
+          ]}
+        />
+      )}
+    </>
   );
 }
 
-function List({ texts }: { readonly texts: readonly string[] }) {
+/** Parts of settings, with lists of texts and numbers whole. */
+function partsOf(value: unknown, path: string): readonly Omit<Setting, 'source'>[] {
+  const isList = Array.isArray(value) && value.every((item) => typeof item !== 'object');
+  if (isList || typeof value !== 'object' || value === null) return [{ path, value }];
+  return Object.entries(value).flatMap(([name, part]) =>
+    partsOf(part, Array.isArray(value) ? `${path}[${name}]` : path ? `${path}.${name}` : name),
+  );
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+interface FaultsProps {
+  readonly title: ComponentChildren;
+  readonly texts: readonly string[] | undefined;
+  readonly isBad?: boolean;
+}
+
+/** Faults and warnings, each with its place in the file; nothing without any. */
+function Faults({ title, texts = [], isBad = false }: FaultsProps) {
+  if (texts.length === 0) return null;
   return (
-    <ul class="stack">
-      {texts.map((text) => (
-        <li key={text}>
-          <code>{text}</code>
-        </li>
-      ))}
-    </ul>
+    <div class={`notice ${isBad ? 'bad' : 'warn'}`} role={isBad ? 'alert' : undefined}>
+      <p>{title}</p>
+      <ul class="stack">
+        {texts.map((text) => (
+          <li key={text}>
+            <code>{text}</code>
+          </li>
+        ))}
+      </ul>
+    </div>
   );
 }
 
@@ -126,56 +207,46 @@ function StatusCards({ status }: { readonly status: StatusAnswer }) {
           <p>The store cannot be written: {fault}</p>
         </div>
       )}
-      <div class="columns">
-        <Card title="Oriel" figure={status.version}>
-          <span>up {duration(status.uptime_seconds)}</span>
-          <span>Node {status.node}</span>
-          <span>{status.public_url}</span>
-        </Card>
-        <Card title="Memory" figure={formatBytes(status.memory.rss_bytes)}>
-          <span>of the main process</span>
-        </Card>
-        <Card title="Disk" figure={bytes(disk.store_bytes)}>
-          <span>store</span>
-          {disk.free_bytes !== null && <span>{formatBytes(disk.free_bytes)} free</span>}
-          {store.journals !== null && <span>journals: {formatNumber(store.journals)}</span>}
-        </Card>
-        <Card
-          title="Image pool"
-          figure={`${formatNumber(pool.running)} of ${formatNumber(pool.threads)}`}
-        >
-          <span>in use</span>
-          <span>{formatNumber(pool.waiting)} jobs wait</span>
-        </Card>
-        <Card title="Open tasks" figure={formatNumber(status.open_tasks)}>
-          {queues.map(({ provider, running, limit, waiting }) => (
-            <span key={provider}>
-              {provider}: {running} of {limit}, {waiting} wait
-            </span>
-          ))}
-        </Card>
-        <Card title="Credits spent" figure={formatCredits(store.credits.spent)}>
-          <span>{formatCredits(store.credits.reserved)} reserved</span>
-          <span>{formatNumber(store.accounts)} accounts</span>
-          <span>{formatNumber(store.keys)} keys</span>
-        </Card>
-      </div>
+      <Figures
+        figures={[
+          [
+            'Oriel',
+            status.version,
+            `up ${duration(status.uptime_seconds)}`,
+            `Node ${status.node}`,
+            status.public_url,
+          ],
+          ['Memory', formatBytes(status.memory.rss_bytes), 'of the main process'],
+          [
+            'Disk',
+            bytes(disk.store_bytes),
+            'store',
+            disk.free_bytes !== null && `${formatBytes(disk.free_bytes)} free`,
+            store.journals !== null && `journals: ${formatNumber(store.journals)}`,
+          ],
+          [
+            'Image pool',
+            `${formatNumber(pool.running)} of ${formatNumber(pool.threads)}`,
+            'in use',
+            `${formatNumber(pool.waiting)} jobs wait`,
+          ],
+          [
+            'Open tasks',
+            formatNumber(status.open_tasks),
+            ...queues.map(
+              ({ provider, running, limit, waiting }) =>
+                `${provider}: ${running} of ${limit}, ${waiting} wait`,
+            ),
+          ],
+          [
+            'Credits spent',
+            formatRoundCredits(store.credits.spent),
+            `${formatRoundCredits(store.credits.reserved)} reserved`,
+            `${formatNumber(store.accounts)} accounts`,
+            `${formatNumber(store.keys)} keys`,
+          ],
+        ]}
+      />
     </>
-  );
-}
-
-interface CardProps {
-  readonly title: string;
-  readonly figure: string;
-  readonly children: ComponentChildren;
-}
-
-function Card({ title, figure, children }: CardProps) {
-  return (
-    <section class="card" aria-label={title}>
-      <h3 class="muted">{title}</h3>
-      <p class="figure">{figure}</p>
-      <p class="facts">{children}</p>
-    </section>
   );
 }

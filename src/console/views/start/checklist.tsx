@@ -6,7 +6,7 @@ import { useRefresh, useResource } from '../../api/resource.ts';
 import type { Session } from '../../api/session.ts';
 import { CloseButton } from '../../components/button.tsx';
 import { Link } from '../../components/navigation.tsx';
-import type { Key, Outcome } from '../accounts/pages.tsx';
+import type { Key, Outcome } from '../accounts/lists.ts';
 import type { Model, Provider } from '../models/actions.ts';
 
 const STORED = 'oriel-checklist';

@@ -1,100 +1,68 @@
+import type { ComponentChildren } from 'preact';
+import type { Overview } from '../../../http/routes/account/overview.ts';
 import type { Readiness } from '../../../http/routes/server/health.ts';
-import { SERVER } from '../../api/request.ts';
-import { type Model, type Resource, useAccount, useJson, useModels } from '../../api/resource.ts';
-import { Code } from '../../components/copy.tsx';
-import { formatCredits, formatNumber } from '../../components/format.ts';
-import { Link, type ViewProps } from '../../components/navigation.tsx';
-import { sdkCode } from '../../components/shown-request.ts';
-import { Snippets } from '../../components/snippets.tsx';
-import { Loaded } from '../../components/states.tsx';
+import { useAccount, useJson, useRefresh } from '../../api/resource.ts';
+import { Button } from '../../components/button.tsx';
+import { Chart } from '../../components/chart.tsx';
+import { Figures } from '../../components/figures.tsx';
+import {
+  formatClock,
+  formatCredits,
+  formatDay,
+  formatDuration,
+  formatNumber,
+  formatPercent,
+  formatRoundCredits,
+  formatShortDay,
+} from '../../components/format.ts';
+import { Link, open, type ViewProps } from '../../components/navigation.tsx';
+import { Empty, Loaded } from '../../components/states.tsx';
+import { Table } from '../../components/table.tsx';
 import { Checklist } from './checklist.tsx';
 import css from './start.css';
 
 export const style = css;
 
-const ACTIONS: readonly (readonly [to: string, title: string, text: string])[] = [
-  [
-    'images',
-    'Work on images',
-    'Convert, resize and inspect files and folders, with each result beside its original.',
-  ],
-  [
-    'chat',
-    'Talk to a model',
-    'Any text model in any format, streamed, with its usage and its price.',
-  ],
-  [
-    'create',
-    'Make images, video and audio',
-    'From a prompt or from images, in a size chosen by its shape, with the price before.',
-  ],
-  [
-    'tasks',
-    'Follow tasks',
-    'Images, video and sound as they are made, with their files, charges and callbacks.',
-  ],
-  ['usage', 'See where credits go', 'By day, model and key, with a CSV for a spreadsheet.'],
-  ['api', 'Read the API', 'Every endpoint with its fields, and an example to copy and to send.'],
-];
+const REFRESH_MS = 30_000;
 
-/** What a newcomer sees: credits, models, health, what can be done here, and how a program does it. */
-export default function Start({ session }: ViewProps) {
-  const models = useModels();
-  const account = useAccount();
+const PERIODS = { '24h': '24 hours', '7d': '7 days', '30d': '30 days' } as const;
+
+/** What happens now: requests, errors, cost and latency over time, and what is used most. */
+export default function Start({ place, session }: ViewProps) {
+  const asked = place.query.get('period') ?? '';
+  const period = Object.hasOwn(PERIODS, asked) ? (asked as keyof typeof PERIODS) : '24h';
   const readiness = useJson<Readiness>('readyz');
+  const scope = session.owner ? 'admin' : 'account';
+  const overview = useJson<Overview>(`v1/${scope}/overview?period=${period}`);
+  useRefresh(() => {
+    overview.reload();
+    readiness.reload();
+  }, REFRESH_MS);
   return (
     <>
-      <h1>Overview</h1>
-      {models.data && isSandbox(models.data) && session.owner && <SandboxNotice />}
+      <div class="row">
+        <h1>Overview</h1>
+        <span class="muted">{session.owner ? 'All accounts' : session.account.name}</span>
+        <fieldset class="row end periods">
+          <legend class="hidden">Period</legend>
+          {Object.entries(PERIODS).map(([name, label]) => (
+            <Button
+              key={name}
+              kind={name === period ? 'plain' : 'quiet'}
+              aria-pressed={name === period}
+              onClick={() => open(`?period=${name}`, { replace: true })}
+            >
+              {label}
+            </Button>
+          ))}
+        </fieldset>
+      </div>
+      {session.owner && overview.data?.sandbox && <SandboxNotice />}
       {session.owner && <Checklist session={session} />}
-      <div class="columns">
-        <Card id="credits" title="Credits" resource={account}>
-          {({ credits, plan, limits }) => [
-            formatCredits(credits.available),
-            `${formatCredits(credits.spent)} spent`,
-            `${formatCredits(credits.reserved)} reserved`,
-            `${plan} plan`,
-            `${formatNumber(limits.requests_per_minute)} requests a minute`,
-          ]}
-        </Card>
-        <Card id="models" title="Models" resource={models}>
-          {(list) => [formatNumber(list.length), ...countsOf(list)]}
-        </Card>
-        <Card id="health" title="Server" resource={readiness}>
-          {({ store, upstreams }) => [
-            store ? 'Needs attention' : 'Ready',
-            store ? store.reason : false,
-            upstreams ? coolingDown(upstreams.routes.length, 'route') : false,
-            upstreams ? coolingDown(upstreams.keys.length, 'provider key') : false,
-            SERVER.host,
-          ]}
-        </Card>
-      </div>
-      <h2>What you can do</h2>
-      <ul class="columns starts">
-        {ACTIONS.map(([to, title, text]) => (
-          <li key={to} class="card action">
-            <h3>
-              <Link to={to}>{title}</Link>
-            </h3>
-            <p class="muted">{text}</p>
-          </li>
-        ))}
-      </ul>
-      <h2>Use it from a program</h2>
-      <div class="card">
-        <p>
-          Clients of OpenAI, Anthropic and Gemini work with another base URL and an API key of this
-          server.
-        </p>
-        <Loaded resource={models}>{(list) => <FirstRequest models={list} />}</Loaded>
-      </div>
+      {readiness.data && <Health readiness={readiness.data} />}
+      <Loaded resource={overview}>{(data) => <Report overview={data} />}</Loaded>
     </>
   );
-}
-
-function isSandbox(models: readonly Model[]): boolean {
-  return models.length > 0 && models.every(({ id }) => id.startsWith('sandbox-'));
 }
 
 function SandboxNotice() {
@@ -102,68 +70,173 @@ function SandboxNotice() {
     <div class="notice">
       <p>
         <strong>The models here are a sandbox.</strong> They make up their answers, so you can try
-        everything without an account anywhere. Name providers and models in <code>oriel.yaml</code>{' '}
-        to use real ones; <Link to="settings">Settings</Link> shows what is in force.
+        everything without an account anywhere. Add a provider at{' '}
+        <Link to="models">Models & routes</Link> to use real ones.
       </p>
     </div>
   );
 }
 
-interface CardProps<Data> {
-  readonly id: string;
-  readonly title: string;
-  readonly resource: Resource<Data>;
-  /** The figure, and facts about it. */
-  readonly children: (data: Data) => readonly [figure: string, ...facts: (string | false)[]];
+/** What needs attention; nothing while all is well. */
+function Health({ readiness: { store, upstreams } }: { readonly readiness: Readiness }) {
+  const [routes, keys] = [upstreams?.routes.length ?? 0, upstreams?.keys.length ?? 0];
+  if (!store && routes + keys === 0) return null;
+  const counted = (count: number, what: string) =>
+    count > 0 && (
+      <span>
+        {formatNumber(count)} {what}
+        {count > 1 && 's'} cooling down
+      </span>
+    );
+  return (
+    <div class={`notice ${store ? 'bad' : 'warn'}`} role="status">
+      {store && <p>The store needs attention: {store.reason}</p>}
+      <p class="facts">
+        {counted(routes, 'route')}
+        {counted(keys, 'provider key')}
+      </p>
+    </div>
+  );
 }
 
-function Card<Data>({ id, title, resource, children }: CardProps<Data>) {
+function Report({ overview }: { readonly overview: Overview }) {
+  const { total, models, keys, step_seconds: step, top_from: from } = overview;
+  const points = pointsOf(overview);
+  const account = useAccount();
+  const isByDay = step >= 86_400;
+  const dayOf = (seconds: number) => formatDay(new Date(seconds * 1000).toISOString().slice(0, 10));
+  const chart = {
+    times: points.map(({ at }) => at),
+    ...(isByDay ? { timeName: dayOf, tickName: formatShortDay } : { tickName: formatClock }),
+  };
+  const { requests, errors, credits, p50_ms: p50, p95_ms: p95 } = total;
+  const left = account.data && formatRoundCredits(account.data.credits.available);
   return (
-    <section class="card" aria-labelledby={id}>
-      <h2 id={id}>{title}</h2>
-      <Loaded resource={resource}>
-        {(data) => {
-          const [figure, ...facts] = children(data);
-          return (
-            <>
-              <p class="figure">{figure}</p>
-              <p class="facts">{facts.map((fact) => fact && <span key={fact}>{fact}</span>)}</p>
-            </>
-          );
-        }}
-      </Loaded>
+    <>
+      <Figures
+        figures={[
+          ['Requests', formatNumber(requests)],
+          ['Errors', formatNumber(errors), requests > 0 && formatPercent(errors / requests)],
+          ['Cost', formatRoundCredits(credits), 'credits'],
+          ...(isByDay
+            ? []
+            : [
+                [
+                  'Latency p50',
+                  p50 === null ? '–' : formatDuration(p50),
+                  'half of all answers',
+                ] as const,
+                ['Latency p95', p95 === null ? '–' : formatDuration(p95), '19 of 20'] as const,
+              ]),
+          ['Credits left', left ?? '…', 'this account'],
+        ]}
+      />
+      {requests === 0 && models.length === 0 ? (
+        <Empty title="No requests yet">
+          <p>
+            Say something to a model in <Link to="chat">Chat</Link>, make an image at{' '}
+            <Link to="create">Create</Link>, or <Link to="connect">connect a client</Link>.
+          </p>
+        </Empty>
+      ) : (
+        <div class="columns charts">
+          <Panel title="Requests">
+            <Chart
+              {...chart}
+              label="Requests"
+              format={formatNumber}
+              series={[
+                { name: 'Succeeded', values: points.map((one) => one.requests - one.errors) },
+                { name: 'Failed', values: points.map((one) => one.errors), isBad: true },
+              ]}
+            />
+          </Panel>
+          <Panel title="Cost in credits">
+            <Chart
+              {...chart}
+              label="Credits"
+              format={formatCredits}
+              series={[{ name: 'Credits', values: points.map((one) => one.credits) }]}
+            />
+          </Panel>
+          {!isByDay && (
+            <Panel title="Latency">
+              <Chart
+                {...chart}
+                label="Latency"
+                kind="lines"
+                format={formatDuration}
+                series={[
+                  { name: 'p50', values: points.map((one) => one.p50_ms) },
+                  { name: 'p95', values: points.map((one) => one.p95_ms) },
+                ]}
+              />
+            </Panel>
+          )}
+        </div>
+      )}
+      <div class="columns tops">
+        <Top title="Top models" rows={models} from={from} nameOf={({ model }) => model} />
+        <Top
+          title="Top keys"
+          rows={keys}
+          from={from}
+          nameOf={({ key_name: key, account_name: owner }) =>
+            `${owner ? `${owner} · ` : ''}${key || 'unnamed'}`
+          }
+        />
+      </div>
+    </>
+  );
+}
+
+/** All steps; those without usage have no latency. */
+function pointsOf({ from, steps, step_seconds: step, points }: Overview): Overview['points'] {
+  const known = new Map(points.map((point) => [point.at, point]));
+  return Array.from({ length: steps }, (_, index) => {
+    const at = from + index * step;
+    const none = { requests: 0, errors: 0, credits: 0, p50_ms: null, p95_ms: null };
+    return known.get(at) ?? { at, ...none };
+  });
+}
+
+interface PanelProps {
+  readonly title: string;
+  readonly children: ComponentChildren;
+}
+
+function Panel({ title, children }: PanelProps) {
+  return (
+    <section class="card" aria-label={title}>
+      <h2>{title}</h2>
+      {children}
     </section>
   );
 }
 
-function countsOf(models: readonly Model[]): readonly string[] {
-  const counts = new Map<string, number>();
-  for (const { type } of models) counts.set(type, (counts.get(type) ?? 0) + 1);
-  return [...counts].map(([type, count]) => `${formatNumber(count)} ${type}`);
+type Row = Overview['models'][number];
+
+interface TopProps {
+  readonly title: string;
+  readonly rows: readonly Row[];
+  /** First day, UTC. */
+  readonly from: string;
+  readonly nameOf: (row: Row) => string | undefined;
 }
 
-function coolingDown(count: number, what: string): string {
-  if (count === 0) return `all ${what}s healthy`;
-  return `${formatNumber(count)} ${what}${count === 1 ? '' : 's'} cooling down`;
-}
-
-function FirstRequest({ models }: { readonly models: readonly Model[] }) {
-  const model = models.find(({ type }) => type === 'text')?.id;
-  if (model === undefined) return <Code label="base URL" text={new URL('v1', SERVER).href} />;
-  const json = { model, messages: [{ role: 'user', content: 'Hello' }] };
-  const body = (fields: object) => JSON.stringify(fields, null, 2);
+function Top({ title, rows, from, nameOf }: TopProps) {
+  if (rows.length === 0) return null;
   return (
-    <Snippets
-      request={{ method: 'POST', path: 'v1/chat/completions', json }}
-      others={[
-        sdkCode('OpenAI', [
-          `const answer = await client.chat.completions.create(${body(json)});`,
-          'console.log(answer.choices[0].message.content);',
-        ]),
-        sdkCode('Anthropic', [
-          `const answer = await client.messages.create(${body({ ...json, max_tokens: 1024 })});`,
-          'console.log(answer.content);',
-        ]),
+    <Table
+      caption={`${title} since ${formatDay(from)}`}
+      showCaption
+      rows={rows}
+      keyOf={(_, index) => index}
+      columns={[
+        ['Name', nameOf, 'wide'],
+        ['Requests', (row) => formatNumber(row.requests), 'number'],
+        ['Errors', (row) => formatNumber(row.errors), 'number'],
+        ['Credits', (row) => formatCredits(row.credits), 'number'],
       ]}
     />
   );

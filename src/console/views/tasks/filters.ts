@@ -36,6 +36,7 @@ export function placeOf(filters: TaskFilters): string {
 /** Path of the list on the server. */
 export function pathOf(filters: TaskFilters): string {
   const query = queryOf(filters);
+  query.set('include', 'request');
   query.set('limit', String(PAGE));
   return `v1/tasks?${query}`;
 }

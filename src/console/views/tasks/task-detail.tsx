@@ -3,17 +3,13 @@ import type { Timeline } from '../../../http/routes/tasks/tasks.ts';
 import { useJson } from '../../api/resource.ts';
 import { hasEnded, type Task, useTaskEvents } from '../../api/tasks.ts';
 import { Code } from '../../components/copy.tsx';
-import {
-  formatCredits,
-  formatDuration,
-  formatNumber,
-  formatTime,
-} from '../../components/format.ts';
+import { formatCredits, formatDuration, formatNumber } from '../../components/format.ts';
 import { Link } from '../../components/navigation.tsx';
 import { FromProgram } from '../../components/snippets.tsx';
 import { Loaded } from '../../components/states.tsx';
 import { Table } from '../../components/table.tsx';
 import { TaskFiles, TaskState } from '../../components/task-files.tsx';
+import { Time } from '../../components/time.tsx';
 
 /** One task: what it made or why it failed, its way in time, its charge and its callbacks. */
 export function TaskDetail({ id }: { readonly id: string }) {
@@ -84,25 +80,27 @@ function Times({ timeline }: { readonly timeline: Timeline }) {
     <>
       <ol class="timeline">
         <li>
-          <strong>Created</strong> {formatTime(created)}
+          <strong>Created</strong> <Time at={created} />
         </li>
         {started !== null && (
           <li>
-            <strong>Started</strong> {formatTime(started)}
+            <strong>Started</strong> <Time at={started} />
             {since(started, created)}
           </li>
         )}
         {attempts.map(({ at, error }, index) => (
           <li key={index} class={error ? 'bad' : undefined}>
-            <strong>{error ? 'Provider failed' : 'Provider answered'}</strong> {formatTime(at)}{' '}
+            <strong>{error ? 'Provider failed' : 'Provider answered'}</strong> <Time at={at} />{' '}
             {error && <code>{error.code ?? error.type}</code>}
           </li>
         ))}
         {ended === null ? (
-          <li class="muted">Expires {formatTime(deadline)} if it has not ended</li>
+          <li class="muted">
+            Expires <Time at={deadline} /> if it has not ended
+          </li>
         ) : (
           <li>
-            <strong>Ended</strong> {formatTime(ended)}
+            <strong>Ended</strong> <Time at={ended} />
             {since(ended, started ?? created)}
           </li>
         )}
@@ -143,7 +141,11 @@ function Callbacks({ path, url }: { readonly path: string; readonly url: string 
                   >
                     {status}
                   </span>
-                  {next !== null && <span>next try {formatTime(next)}</span>}
+                  {next !== null && (
+                    <span>
+                      next try <Time at={next} />
+                    </span>
+                  )}
                 </p>
                 {attempts.length > 0 && (
                   <Table
@@ -151,7 +153,7 @@ function Callbacks({ path, url }: { readonly path: string; readonly url: string 
                     rows={attempts}
                     keyOf={(_, index) => index}
                     columns={[
-                      ['Time', ({ at }) => formatTime(at)],
+                      ['Time', ({ at }) => <Time at={at} />],
                       [
                         'Answer',
                         ({ status: code, error }) => error ?? (code && formatNumber(code)),

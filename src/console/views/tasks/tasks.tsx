@@ -1,17 +1,23 @@
+import { useEffect } from 'preact/hooks';
 import { useTaskList } from '../../api/task-list.ts';
-import { TASK_STATES, TASK_TYPES } from '../../api/tasks.ts';
+import { hasEnded, TASK_STATES, TASK_TYPES, type Task } from '../../api/tasks.ts';
 import { SelectField, TextField } from '../../components/field.tsx';
+import { formatCredits, formatDuration } from '../../components/format.ts';
 import { LateField, OlderButton } from '../../components/list.tsx';
 import { Link, open, type ViewProps } from '../../components/navigation.tsx';
 import { FromProgram } from '../../components/snippets.tsx';
 import { Empty, ErrorState, Loading } from '../../components/states.tsx';
 import { Table } from '../../components/table.tsx';
-import { TaskState } from '../../components/task-files.tsx';
+import { TaskState, Thumbnail } from '../../components/task-files.tsx';
+import { Time } from '../../components/time.tsx';
 import { admits, filtersOf, pathOf, placeOf, type TaskFilters } from './filters.ts';
 import { TaskDetail } from './task-detail.tsx';
 import css from './tasks.css';
 
 export const style = css;
+
+/** Milliseconds after which the list is loaded again for what events lack. */
+const COMPLETE_MS = 500;
 
 /** The tasks of the account, and one task at an address of its own. */
 export default function Tasks({ place }: ViewProps) {
@@ -87,6 +93,12 @@ function List({ path, filters }: ListProps) {
   const { tasks, error, hasMore, older, reload } = useTaskList(path, (task) =>
     admits(filters, task),
   );
+  // Events have neither prompts nor times.
+  const isPartial = tasks?.some((task) => !task.created || (hasEnded(task) && !task.ended));
+  useEffect(() => {
+    const timer = isPartial ? setTimeout(reload, COMPLETE_MS) : undefined;
+    return () => clearTimeout(timer);
+  }, [tasks]);
   if (error) return <ErrorState error={error} onRetry={reload} />;
   if (!tasks) return <Loading />;
   if (tasks.length === 0) {
@@ -106,11 +118,12 @@ function List({ path, filters }: ListProps) {
         rows={tasks}
         keyOf={({ task_id }) => task_id}
         columns={[
-          ['Task', ({ task_id: id }) => <Link to={`tasks/${encodeURIComponent(id)}`}>{id}</Link>],
-          ['State', TaskState],
-          ['Type', ({ type }) => type],
+          ['Task', Title, 'wide'],
+          ['State', State],
           ['Model', ({ model }) => model],
-          ['Error', ({ error: fault }) => fault && <code>{fault.code ?? fault.type}</code>],
+          ['Created', ({ created }) => created !== undefined && <Time at={created} />],
+          ['Took', durationOf, 'number'],
+          ['Credits', ({ credits = 0 }) => credits > 0 && formatCredits(credits), 'number'],
         ]}
       />
       <OlderButton older={older} hasMore={hasMore}>
@@ -118,4 +131,33 @@ function List({ path, filters }: ListProps) {
       </OlderButton>
     </>
   );
+}
+
+/** What a task made, and its prompt. */
+function Title(task: Task) {
+  const { task_id: id, request } = task;
+  const prompt = request?.['prompt'] ?? request?.['input'];
+  return (
+    <Link class="title" to={`tasks/${encodeURIComponent(id)}`} title={id}>
+      <Thumbnail task={task} />
+      <span dir="auto">{typeof prompt === 'string' ? prompt.slice(0, 300) : id}</span>
+    </Link>
+  );
+}
+
+function State(task: Task) {
+  const { error } = task;
+  return (
+    <>
+      <TaskState status={task.status} /> {error && <code>{error.code ?? error.type}</code>}
+    </>
+  );
+}
+
+/** Time from the creation to the end. */
+function durationOf(task: Task): string | false {
+  const { created, ended } = task;
+  return hasEnded(task) && created !== undefined && ended != null
+    ? formatDuration((ended - created) * 1000)
+    : false;
 }

@@ -1,13 +1,11 @@
-import { useState } from 'preact/hooks';
 import type { LedgerRecord } from '../../../http/routes/account/account.ts';
-import { useAction } from '../../api/action.ts';
-import { sendJson } from '../../api/request.ts';
-import { type SessionKey, useAccount, useResource } from '../../api/resource.ts';
-import { formatCredits, formatNumber, formatTime } from '../../components/format.ts';
-import { OlderButton } from '../../components/list.tsx';
+import { type SessionKey, useAccount } from '../../api/resource.ts';
+import { formatCredits, formatNumber } from '../../components/format.ts';
+import { OlderButton, useList } from '../../components/list.tsx';
 import { Link } from '../../components/navigation.tsx';
 import { Empty, Loaded } from '../../components/states.tsx';
 import { Table } from '../../components/table.tsx';
+import { Time } from '../../components/time.tsx';
 
 /** What the account has, the budgets of its key, and its ledger. */
 export function Credits() {
@@ -39,54 +37,37 @@ interface Page {
   readonly has_more: boolean;
 }
 
-const PAGE = 20;
-
-function loadPage(signal?: AbortSignal, after?: number): Promise<Page> {
-  const from = after === undefined ? '' : `&after=${after}`;
-  return sendJson<Page>(`v1/account/credits?limit=${PAGE}${from}`, { signal });
-}
-
 /** The account's ledger, newest first. */
 function Ledger() {
-  const first = useResource((signal) => loadPage(signal), []);
+  const list = useList('v1/account/credits?limit=20', ({ data, has_more: hasMore }: Page) => ({
+    items: data,
+    hasMore,
+  }));
   return (
-    <Loaded resource={first}>
-      {(page) =>
-        page.data.length === 0 ? (
+    <Loaded resource={list}>
+      {() =>
+        list.items.length === 0 ? (
           <Empty title="No charges and no grants yet" />
         ) : (
-          <Entries first={page} />
+          <>
+            <Table
+              caption="Ledger, newest first"
+              rows={list.items}
+              keyOf={({ id }) => id}
+              columns={[
+                ['Time', ({ created }) => <Time at={created} />],
+                ['Entry', Reason, 'wide'],
+                ['Credits', ({ amount }) => formatCredits(amount), 'number'],
+                ['Available', ({ available }) => formatCredits(available), 'number'],
+              ]}
+            />
+            <OlderButton older={list.older} hasMore={list.hasMore}>
+              Show older entries
+            </OlderButton>
+          </>
         )
       }
     </Loaded>
-  );
-}
-
-function Entries({ first }: { readonly first: Page }) {
-  const [later, setLater] = useState<readonly Page[]>([]);
-  const pages = [first, ...later];
-  const entries = pages.flatMap(({ data }) => data);
-  const older = useAction(async () => {
-    const page = await loadPage(undefined, entries.at(-1)!.id);
-    setLater([...later, page]);
-  });
-  return (
-    <>
-      <Table
-        caption="Ledger, newest first"
-        rows={entries}
-        keyOf={({ id }) => id}
-        columns={[
-          ['Time', ({ created }) => formatTime(created)],
-          ['Entry', Reason],
-          ['Credits', ({ amount }) => formatCredits(amount), 'number'],
-          ['Available', ({ available }) => formatCredits(available), 'number'],
-        ]}
-      />
-      <OlderButton older={older} hasMore={pages.at(-1)!.has_more}>
-        Show older entries
-      </OlderButton>
-    </>
   );
 }
 
@@ -141,7 +122,11 @@ function Budgets({ accountKey }: { readonly accountKey: SessionKey }) {
           />
           <span class="muted">
             {formatCredits(spent)} of {formatCredits(granted)}
-            {resets !== null && `, resets ${formatTime(resets)}`}
+            {resets !== null && (
+              <>
+                , resets <Time at={resets} />
+              </>
+            )}
           </span>
         </li>
       ))}

@@ -78,7 +78,10 @@ export function placeOf({ from, to, by, all }: Question): string {
 }
 
 /** Path of a report on the server. */
-export function pathOf({ from, to, by, all }: Question, format: 'json' | 'csv' = 'json'): string {
+export function pathOf(
+  { from, to, by, all }: Omit<Question, 'by'> & { readonly by: string },
+  format: 'json' | 'csv' = 'json',
+): string {
   const query = new URLSearchParams({ by, from, to, ...(format === 'csv' && { format }) });
   return `${all ? 'v1/admin/usage' : 'v1/account/usage'}?${query}`;
 }
@@ -116,26 +119,52 @@ function measured(row: UsageRow, measure: Measure): number {
   return measure === 'tokens' ? row.input_tokens + row.output_tokens : row[measure];
 }
 
+/** A part of each day's bar. */
+interface Part {
+  readonly name: string;
+  readonly values: readonly number[];
+}
+
+/** Parts of a bar; the smaller ones together are the last. */
+const PARTS = 6;
+
 /**
- * A number for each day of a period, also for days without usage.
+ * A number for each day of a period, also for days without usage, in parts of a dimension.
  *
- * @returns the days in seconds since the epoch, and their numbers; at most the last 366 days
+ * @returns the days in seconds since the epoch, at most the last 366; and the parts, the largest first
  */
 export function seriesOf(
   rows: readonly UsageRow[],
   { from, to }: Period,
   measure: Measure,
-): readonly [days: number[], values: number[]] {
-  const values = new Map<string, number>();
-  for (const row of rows) {
-    const day = row.day ?? '';
-    values.set(day, (values.get(day) ?? 0) + measured(row, measure));
-  }
+  by: Dimension = 'day',
+): { readonly times: readonly number[]; readonly series: readonly Part[] } {
   const last = Date.parse(to);
   const first = Math.max(Date.parse(from), last - (MAX_DAYS - 1) * DAY_MS);
-  const days = Array.from(
-    { length: Math.round((last - first) / DAY_MS) + 1 },
-    (_, index) => (first + index * DAY_MS) / 1000,
-  );
-  return [days, days.map((day) => values.get(dayText(day * 1000)) ?? 0)];
+  const length = Math.round((last - first) / DAY_MS) + 1;
+  const parts = new Map<string, number[]>();
+  const sums = new Map<string, number>();
+  for (const row of rows) {
+    const name = by === 'day' ? MEASURES[measure] : rowName(row, by);
+    sums.set(name, (sums.get(name) ?? 0) + measured(row, measure));
+  }
+  const largest = [...sums].sort((one, other) => other[1] - one[1]).map(([name]) => name);
+  const shown = new Set(largest.slice(0, largest.length > PARTS + 1 ? PARTS : PARTS + 1));
+  for (const row of rows) {
+    const name = by === 'day' ? MEASURES[measure] : rowName(row, by);
+    const part = shown.has(name) ? name : OTHERS;
+    const values = parts.get(part) ?? new Array<number>(length).fill(0);
+    const index = Math.round((Date.parse(row.day!) - first) / DAY_MS);
+    if (index >= 0) values[index]! += measured(row, measure);
+    parts.set(part, values);
+  }
+  return {
+    times: Array.from({ length }, (_, index) => (first + index * DAY_MS) / 1000),
+    series: [...shown, OTHERS].flatMap((name) => {
+      const values = parts.get(name);
+      return values ? [{ name, values }] : [];
+    }),
+  };
 }
+
+const OTHERS = 'Others';

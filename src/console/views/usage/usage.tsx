@@ -3,13 +3,21 @@ import type { UsageRow } from '../../../http/routes/account/usage.ts';
 import { SERVER } from '../../api/request.ts';
 import { useJson } from '../../api/resource.ts';
 import { Button } from '../../components/button.tsx';
+import { Chart } from '../../components/chart.tsx';
 import { SelectField, TextField } from '../../components/field.tsx';
-import { formatCredits, formatDay, formatNumber, formatPercent } from '../../components/format.ts';
+import { Figures } from '../../components/figures.tsx';
+import {
+  formatCredits,
+  formatDay,
+  formatNumber,
+  formatPercent,
+  formatRoundCredits,
+  formatShortDay,
+} from '../../components/format.ts';
 import { open, type ViewProps } from '../../components/navigation.tsx';
 import { FromProgram } from '../../components/snippets.tsx';
 import { Empty, Loaded } from '../../components/states.tsx';
 import { Table } from '../../components/table.tsx';
-import { Chart } from './chart.tsx';
 import { Credits } from './credits.tsx';
 import {
   cachedShare,
@@ -152,8 +160,15 @@ interface SummaryProps {
 
 function Summary({ rows, question }: SummaryProps) {
   const [measure, setMeasure] = useState<Measure>('credits');
-  const { from, to } = question;
-  const series = useMemo(() => seriesOf(rows, { from, to }, measure), [rows, from, to, measure]);
+  const { from, to, by, all } = question;
+  // Too many parts for a report leave the bars of days whole.
+  const parts = useJson<UsageList>(pathOf({ from, to, by: by === 'day' ? by : `day,${by}`, all }));
+  const isStacked = parts.data && !parts.error && !parts.isLoading;
+  const stack = isStacked ? parts.data!.data : rows;
+  const { times, series } = useMemo(
+    () => seriesOf(stack, { from, to }, measure, isStacked ? by : 'day'),
+    [stack, from, to, measure, by],
+  );
   return (
     <>
       <Sums sums={sumOf(rows)} />
@@ -169,7 +184,14 @@ function Summary({ rows, question }: SummaryProps) {
             />
           </div>
         </div>
-        <Chart series={series} label={MEASURES[measure]} />
+        <Chart
+          label={MEASURES[measure]}
+          times={times}
+          series={series}
+          format={formatCredits}
+          tickName={formatShortDay}
+          timeName={(seconds) => formatDay(new Date(seconds * 1000).toISOString().slice(0, 10))}
+        />
       </section>
     </>
   );
@@ -177,33 +199,24 @@ function Summary({ rows, question }: SummaryProps) {
 
 function Sums({ sums }: { readonly sums: UsageSums }) {
   const share = cachedShare(sums);
-  const figures: readonly (readonly [title: string, value: string, note: string | false])[] = [
-    ['Credits spent', formatCredits(sums.credits), false],
-    [
-      'Requests',
-      formatNumber(sums.requests),
-      sums.errors > 0 && `and ${formatNumber(sums.errors)} with errors`,
-    ],
-    [
-      'Input tokens',
-      formatNumber(sums.input_tokens),
-      share !== null && share > 0 && `${formatPercent(share)} from caches`,
-    ],
-    ['Output tokens', formatNumber(sums.output_tokens), false],
-    ['Files made', formatNumber(sums.outputs), false],
-  ];
   return (
-    <dl class="columns sums">
-      {figures.map(([title, value, note]) => (
-        <div key={title} class="card">
-          <dt class="muted">{title}</dt>
-          <dd>
-            <span class="figure">{value}</span>
-            {note && <span class="muted"> {note}</span>}
-          </dd>
-        </div>
-      ))}
-    </dl>
+    <Figures
+      figures={[
+        ['Cost', formatRoundCredits(sums.credits), 'credits'],
+        [
+          'Requests',
+          formatNumber(sums.requests),
+          sums.errors > 0 && `and ${formatNumber(sums.errors)} with errors`,
+        ],
+        [
+          'Input tokens',
+          formatNumber(sums.input_tokens),
+          share !== null && share > 0 && `${formatPercent(share)} from caches`,
+        ],
+        ['Output tokens', formatNumber(sums.output_tokens)],
+        ['Files made', formatNumber(sums.outputs)],
+      ]}
+    />
   );
 }
 
@@ -218,7 +231,7 @@ function Parts({ rows, by }: { readonly rows: readonly UsageRow[]; readonly by: 
       rows={sorted}
       keyOf={(row) => [row.account_id, row.key_id, row.team_id, row.model, row.day].join(' ')}
       columns={[
-        [DIMENSIONS[by], (row) => (by === 'day' ? formatDay(row.day!) : rowName(row, by))],
+        [DIMENSIONS[by], (row) => (by === 'day' ? formatDay(row.day!) : rowName(row, by)), 'wide'],
         ['Requests', (row) => formatNumber(row.requests), 'number'],
         ['Errors', (row) => formatNumber(row.errors), 'number'],
         ['Input tokens', (row) => formatNumber(row.input_tokens), 'number'],

@@ -1,0 +1,219 @@
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { formatTime } from './format.ts';
+
+interface Series {
+  readonly name: string;
+  /** A number for each time; null for none. */
+  readonly values: readonly (number | null)[];
+  readonly isBad?: boolean;
+}
+
+interface ChartProps {
+  /** What the numbers are: `Credits`. */
+  readonly label: string;
+  /** Starts of the bars, in seconds since the epoch. */
+  readonly times: readonly number[];
+  /** Bars are stacked. */
+  readonly series: readonly Series[];
+  readonly kind?: 'bars' | 'lines';
+  readonly format: (value: number) => string;
+  /** Name of a time in the tip, and on the axis. */
+  readonly timeName?: (seconds: number) => string;
+  readonly tickName?: (seconds: number) => string;
+}
+
+const HEIGHT = 190;
+
+/** Space of the names of values, of the names of times, and above the highest value. */
+const [LEFT, BOTTOM, TOP] = [52, 22, 10];
+
+/** Widths of a bar and of the name of a time, in pixels. */
+const MAX_BAR = 40;
+const TICK = 80;
+
+/** Times between two names. */
+const TICKS = [1, 2, 4, 8, 12, 16, 24, 32, 48, 96, 192];
+
+const compact = new Intl.NumberFormat(undefined, {
+  notation: 'compact',
+  maximumSignificantDigits: 3,
+});
+
+/** A chart of times. Its numbers are in a tip at the pointer; the view shows the sums as text. */
+export function Chart(props: ChartProps) {
+  const { label, times, series, kind = 'bars', format, timeName = formatTime } = props;
+  const { tickName = timeName } = props;
+  const holder = useRef<HTMLDivElement>(null);
+  const width = useWidth(holder);
+  const [pointed, setPointed] = useState<number>();
+  const values = (index: number) => series.map((one) => one.values[index] ?? 0);
+  const heightOf = (index: number) =>
+    kind === 'bars' ? sum(values(index)) : Math.max(0, ...values(index));
+  const heights = times.map((_, index) => heightOf(index));
+  const peak = Math.max(0, ...heights);
+  const most = niceAbove(peak);
+  const step = (width - LEFT) / Math.max(1, times.length);
+  const x = (index: number) => LEFT + index * step;
+  const y = (value: number) => HEIGHT - BOTTOM - (value / most) * (HEIGHT - BOTTOM - TOP);
+  const least = TICK / Math.max(step, 1);
+  const every = TICKS.find((count) => count >= least) ?? times.length;
+  const length = times.length > 1 ? times[1]! - times[0]! : 1;
+  const isTick = (time: number, index: number) =>
+    Math.round(time / length) % every === 0 && x(index + 0.5) + TICK / 3 < width;
+  const peakText =
+    peak > 0 ? `, most on ${timeName(times[heights.indexOf(peak)]!)}: ${format(peak)}` : '';
+  const point = ({ clientX, currentTarget }: PointerEvent) => {
+    const { left } = (currentTarget as Element).getBoundingClientRect();
+    const index = Math.floor((clientX - left - LEFT) / step);
+    setPointed(index >= 0 && index < times.length ? index : undefined);
+  };
+  return (
+    <figure class="chart" ref={holder}>
+      <svg
+        width={width}
+        height={HEIGHT}
+        role="img"
+        aria-label={`${label} from ${timeName(times[0]!)} to ${timeName(times.at(-1)!)}${peakText}`}
+        onPointerMove={point}
+        onPointerLeave={() => setPointed(undefined)}
+      >
+        {[0, most / 2, most].map((value) => (
+          <g key={value}>
+            <path class="grid" d={`M${LEFT},${y(value)}H${width}`} />
+            <text x={LEFT - 6} y={y(value) + 4} text-anchor="end">
+              {compact.format(value)}
+            </text>
+          </g>
+        ))}
+        {times.map(
+          (time, index) =>
+            isTick(time, index) && (
+              <text key={time} x={x(index + 0.5)} y={HEIGHT - 4} text-anchor="middle">
+                {tickName(time)}
+              </text>
+            ),
+        )}
+        {pointed !== undefined && (
+          <rect
+            class="pointed"
+            x={x(pointed)}
+            y={TOP}
+            width={step}
+            height={HEIGHT - BOTTOM - TOP}
+          />
+        )}
+        {series.map((one, place) => (
+          <path
+            key={one.name}
+            class={kind}
+            style={toneOf(one, place)}
+            d={kind === 'bars' ? bars(place) : line(one.values)}
+          />
+        ))}
+      </svg>
+      {series.length > 1 && (
+        <ul class="facts legend">
+          {series.map((one, place) => (
+            <li key={one.name}>
+              <span class="swatch" style={toneOf(one, place)} /> {one.name}
+            </li>
+          ))}
+        </ul>
+      )}
+      {pointed !== undefined && <Tip {...{ props, pointed, left: x(pointed), width }} />}
+    </figure>
+  );
+
+  /** The bars of a series upon those before it. */
+  function bars(place: number): string {
+    const bar = Math.max(1, Math.min(MAX_BAR, step * 0.75));
+    return times
+      .map((_, index) => {
+        const below = sum(values(index).slice(0, place));
+        const value = values(index)[place]!;
+        const [from, to] = [y(below), y(below + value)];
+        if (value === 0) return '';
+        return `M${x(index + 0.5) - bar / 2},${from}V${Math.min(to, from - 1)}h${bar}V${from}z`;
+      })
+      .join('');
+  }
+
+  /** A line with gaps where there are no values; a value alone is a dot. */
+  function line(of: Series['values']): string {
+    return of
+      .map((value, index) => {
+        if (value === null) return '';
+        const isStart = of[index - 1] == null;
+        const dot = isStart && of[index + 1] == null ? 'm-2,0a2,2 0 1,0 4,0a2,2 0 1,0 -4,0' : '';
+        return `${isStart ? 'M' : 'L'}${x(index + 0.5)},${y(value)}${dot}`;
+      })
+      .join('');
+  }
+}
+
+interface TipProps {
+  readonly props: ChartProps;
+  readonly pointed: number;
+  readonly left: number;
+  readonly width: number;
+}
+
+/** The numbers of the time at the pointer. */
+function Tip({ props, pointed, left, width }: TipProps) {
+  const { times, series, format, timeName = formatTime } = props;
+  const isRight = left > width / 2;
+  return (
+    <div class="tip" style={isRight ? { right: width - left + 8 } : { left: left + 24 }}>
+      <strong>{timeName(times[pointed]!)}</strong>
+      {series.map((one, place) => {
+        const value = one.values[pointed];
+        if (value == null || (value === 0 && series.length > 2)) return null;
+        return (
+          <div key={one.name}>
+            {series.length > 1 && <span class="swatch" style={toneOf(one, place)} />}{' '}
+            {series.length > 1 && `${one.name}: `}
+            {format(value)}
+          </div>
+        );
+      })}
+    </div>
+  );
+}
+
+const PALETTE = [
+  'var(--accent)',
+  'light-dark(#0e8a7d, #4fd1c0)',
+  'light-dark(#c2710c, #f0a860)',
+  'light-dark(#7a3fb0, #c79bf2)',
+  'light-dark(#b0305c, #f58fb0)',
+  'light-dark(#5d7a1f, #b4d36b)',
+  'var(--edge)',
+];
+
+/** The colour of a series, for the style sheet. */
+function toneOf({ isBad }: Series, place: number) {
+  return { '--tone': isBad ? 'var(--bad)' : PALETTE[place % PALETTE.length] };
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
+}
+
+/** A round number at or above a value. */
+function niceAbove(value: number): number {
+  if (value <= 0) return 1;
+  const power = 10 ** Math.floor(Math.log10(value));
+  return [1, 2, 4, 5, 10].map((factor) => factor * power).find((nice) => nice >= value)!;
+}
+
+/** Width of an element in pixels, as it changes. */
+function useWidth(element: { readonly current: HTMLElement | null }): number {
+  const [width, setWidth] = useState(320);
+  useEffect(() => {
+    const { current } = element;
+    const observer = new ResizeObserver(() => setWidth(current!.clientWidth));
+    observer.observe(current!);
+    return () => observer.disconnect();
+  }, []);
+  return width;
+}

@@ -1,0 +1,27 @@
+import type { ComponentChildren } from 'preact';
+
+/** A number with its title, and facts about it. */
+export type Figure = readonly [
+  title: string,
+  value: string,
+  ...facts: (ComponentChildren | false | null)[],
+];
+
+/** The numbers that matter most, large. */
+export function Figures({ figures }: { readonly figures: readonly Figure[] }) {
+  return (
+    <dl class="columns figures">
+      {figures.map(([title, value, ...facts]) => (
+        <div key={title} class="card">
+          <dt class="muted">{title}</dt>
+          <dd>
+            <span class="figure">{value}</span>
+            <span class="facts">
+              {facts.map((fact, index) => fact && <span key={index}>{fact}</span>)}
+            </span>
+          </dd>
+        </div>
+      ))}
+    </dl>
+  );
+}

@@ -1,0 +1,82 @@
+import { useState } from 'preact/hooks';
+import { Button } from '../../components/button.tsx';
+import { formatCredits, formatNumber } from '../../components/format.ts';
+import { Time } from '../../components/time.tsx';
+import { showToast } from '../../components/toast.tsx';
+import { type Action, ActionDialog, NewKey } from './action-dialog.tsx';
+import type { Key, Outcome, Team } from './lists.ts';
+
+/** Opens the form of an action. */
+export type Act = (action: Action) => void;
+
+type Result = Readonly<Record<string, unknown>>;
+
+/** Forms of actions, and the new key that one of them made. @param onDone loads what is shown again */
+export function useActions(onDone: (result: Result) => void) {
+  const [action, setAction] = useState<Action>();
+  const [made, setMade] = useState<string>();
+  const done = ({ result, warnings }: Outcome<Result>) => {
+    setAction(undefined);
+    const { key } = result;
+    if (typeof key === 'string') setMade(key);
+    else showToast(warnings[0] ?? 'Done');
+    onDone(result);
+  };
+  const dialogs = (
+    <>
+      {action && (
+        <ActionDialog
+          key={action.title}
+          action={action}
+          onClose={() => setAction(undefined)}
+          onDone={done}
+        />
+      )}
+      {made !== undefined && <NewKey text={made} onClose={() => setMade(undefined)} />}
+    </>
+  );
+  return { act: setAction as Act, dialogs };
+}
+
+interface ActionButtonProps {
+  readonly text: string;
+  readonly action: Action;
+  /** What screen readers read: the text and what is changed; the title of the action by default. */
+  readonly label?: string;
+  readonly act: Act;
+}
+
+export function ActionButton({ text, action, label = action.title, act }: ActionButtonProps) {
+  return (
+    <Button kind="quiet" aria-label={label} onClick={() => act(action)}>
+      {text}
+    </Button>
+  );
+}
+
+/** What a key or a team may do and spend. */
+export function Limits(holder: Pick<Team, 'budget' | 'windows'> & Partial<Key>) {
+  const { budget, windows, models, rpm, tpm, parallel, expires_at: expires } = holder;
+  const budgets = [
+    ...(budget ? [{ ...budget, period: 'in all' }] : []),
+    ...windows.map((window) => ({ ...window, period: `a ${window.period}` })),
+  ];
+  return (
+    <span class="facts">
+      {models && <span>{models.join(', ') || 'no models'}</span>}
+      {budgets.map(({ period, spent, granted }) => (
+        <span key={period}>
+          {formatCredits(spent)} of {formatCredits(granted)} {period}
+        </span>
+      ))}
+      {rpm != null && <span>{formatNumber(rpm)} requests a minute</span>}
+      {tpm !== undefined && <span>{formatNumber(tpm)} tokens a minute</span>}
+      {parallel !== undefined && <span>{formatNumber(parallel)} requests at once</span>}
+      {expires && (
+        <span>
+          expires <Time at={Date.parse(expires) / 1000} />
+        </span>
+      )}
+    </span>
+  );
+}

@@ -1,0 +1,41 @@
+import type { AccountRecord, KeyRecord, TeamRecord } from '../../../administration/records.ts';
+import { useList } from '../../components/list.tsx';
+
+/** An account as `v1/admin/accounts/list` has it. */
+export type Account = Omit<AccountRecord, 'createdAt'>;
+
+/** A key as `v1/admin/keys/list` has it, with names in snake_case. */
+export interface Key extends Omit<KeyRecord, `${string}At`> {
+  readonly expires_at: KeyRecord['expiresAt'];
+}
+
+/** A team as `v1/admin/teams/list` has it. */
+export type Team = Omit<TeamRecord, 'createdAt'>;
+
+/** What the answers of `v1/admin` commands have. */
+export interface Outcome<Result> {
+  readonly result: Result;
+  /** Probable mistakes, such as a model that the catalog lacks. */
+  readonly warnings: readonly string[];
+}
+
+interface Lists {
+  readonly accounts: Account;
+  readonly keys: Key;
+  readonly teams: Team;
+}
+
+/** A list of `v1/admin`: accounts, keys or teams; of one account if it is named. */
+export function useHolders<Name extends keyof Lists>(name: Name, account = '') {
+  const query = new URLSearchParams({ limit: '100', ...(account && { account }) });
+  type Answer = Outcome<Record<Name, readonly Lists[Name][]> & { readonly has_more: boolean }>;
+  return useList(`v1/admin/${name}/list?${query}`, ({ result }: Answer) => ({
+    items: result[name],
+    hasMore: result.has_more,
+  }));
+}
+
+/** Names of accounts to choose from; undefined where not all are loaded, so that a field takes a name. */
+export function namesOf({ items, hasMore }: ReturnType<typeof useHolders<'accounts'>>) {
+  return hasMore ? undefined : items.map(({ name }) => name);
+}
