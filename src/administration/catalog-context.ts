@@ -1,3 +1,4 @@
+import * as v from 'valibot';
 import type { Provider } from '../config/settings/schema.ts';
 import type { FileCatalog } from '../config/stored/merge-stored.ts';
 import type { Failure } from '../failure.ts';
@@ -14,21 +15,25 @@ export interface ProviderTest {
   readonly network: NetworkSettings;
 }
 
+export const testFields = {
+  listFault: v.pipe(v.nullable(v.string()), v.description('why it has no list of models')),
+  model: v.pipe(v.nullable(v.string()), v.description('the model that was asked')),
+  answer: v.nullable(v.string()),
+  fault: v.pipe(
+    v.nullable(v.string()),
+    v.description("the provider's words; null where it answered"),
+  ),
+  advice: v.pipe(v.nullable(v.string()), v.description('what to do')),
+  milliseconds: v.number(),
+};
+
 /** What a provider answered to a test. Texts are the provider's own, without its keys. */
-export interface TestReport {
+export interface TestReport
+  extends Readonly<v.InferOutput<v.ObjectSchema<typeof testFields, undefined>>> {
   /** Names of the models that it offers; null where it has no list. */
   readonly offered: readonly string[] | null;
-  /** Why there is no list. */
-  readonly listFault: string | null;
-  /** The model that was asked; null where none could be chosen. */
-  readonly model: string | null;
-  readonly answer: string | null;
-  /** Why there is no answer, and what to do. */
-  readonly fault: string | null;
-  readonly advice: string | null;
   /** The failure of the answer, with a key as the provider quotes it; not for results. */
   readonly cause: Failure | null;
-  readonly milliseconds: number;
 }
 
 /** How a webhook answered to a test alert. */

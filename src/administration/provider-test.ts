@@ -1,28 +1,21 @@
 import * as v from 'valibot';
 import type { Store } from '../store/store.ts';
 import { defineAdminCommand } from './admin-command.ts';
-import type { CatalogContext, ProviderTest } from './catalog-context.ts';
+import { type CatalogContext, type ProviderTest, testFields } from './catalog-context.ts';
 import { catalogChanges, catalogRecords } from './catalog-records.ts';
 import { entryName, upstreamModel } from './fields.ts';
 
-const testFields = {
+export const testShape = v.object({
+  name: v.string(),
+  isWorking: v.boolean(),
   offered: v.pipe(
     v.nullable(
       v.array(v.object({ name: v.string(), price: v.nullable(v.record(v.string(), v.unknown())) })),
     ),
     v.description('models that it offers, with prices of the catalog; null where it has no list'),
   ),
-  listFault: v.nullable(v.string()),
-  model: v.pipe(v.nullable(v.string()), v.description('the model that was asked')),
-  answer: v.nullable(v.string()),
-  fault: v.pipe(
-    v.nullable(v.string()),
-    v.description("the provider's words; null where it answered"),
-  ),
-  advice: v.pipe(v.nullable(v.string()), v.description('what to do')),
-  milliseconds: v.number(),
-};
-export const testShape = v.object({ name: v.string(), isWorking: v.boolean(), ...testFields });
+  ...testFields,
+});
 export type TestRecord = v.InferOutput<typeof testShape>;
 
 /** Models of a report; some providers offer thousands. */

@@ -1,5 +1,10 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
+import { join } from 'node:path';
 import { listening } from '../fixtures/server.ts';
+import { temporaryFolder } from '../oriel.ts';
 
 export const GOOD_KEY = 'sk-good-0123456789SECRETabcdef-wxyz';
 
@@ -39,10 +44,7 @@ export interface SmallProvider {
 }
 
 /** @param models ids that it lists; null without a list */
-export function providerAnswers(
-  models: readonly string[] | null,
-  seen: string[] = [],
-): RequestListener {
+function providerAnswers(models: readonly string[] | null, seen: string[] = []): RequestListener {
   return (request, response) => {
     const { method, url = '', headers } = request;
     const [path = ''] = url.split('?', 1);
@@ -76,4 +78,18 @@ export function providerAnswers(
 export async function smallProvider(models: readonly string[] | null): Promise<SmallProvider> {
   const seen: string[] = [];
   return { seen, url: await listening(createServer(providerAnswers(models, seen))) };
+}
+
+/** Such a provider whose certificate no authority has signed. */
+export async function selfSignedProvider(models: readonly string[]): Promise<SmallProvider> {
+  const folder = temporaryFolder();
+  const [key, cert] = [join(folder, 'key'), join(folder, 'cert')];
+  const options = '-x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=localhost';
+  execFileSync('openssl', ['req', ...options.split(' '), '-keyout', key, '-out', cert], {
+    stdio: 'ignore',
+  });
+  const tls = { key: readFileSync(key), cert: readFileSync(cert) };
+  const seen: string[] = [];
+  const url = await listening(createTlsServer(tls, providerAnswers(models, seen)));
+  return { seen, url: url.replace('http:', 'https:') };
 }

@@ -1,11 +1,14 @@
+import { renameSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
-import { GOOD_KEY, smallProvider } from '../administration/small-provider.ts';
+import { GOOD_KEY, selfSignedProvider, smallProvider } from '../administration/small-provider.ts';
+import { OWNER_KEY } from '../daemon.ts';
 import { describeConsole } from './browser.ts';
 
 const WRONG_KEY = 'sk-wrong-0123456789SECRETabcdef';
 
-describeConsole('providers and models', ({ daemon, open, check, allow }) => {
+describeConsole('providers and models', ({ daemon, open, post, check, allow }) => {
   const ask = async (model: string, key: string) => {
     const response = await daemon().request('/v1/chat/completions', {
       method: 'POST',
@@ -69,5 +72,86 @@ describeConsole('providers and models', ({ daemon, open, check, allow }) => {
     await page.reload({ waitUntil: 'networkidle' });
     await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
     expect(await page.getByText('Make an API key').count()).toBe(0);
+  });
+  it('say what is wrong with a provider, and keep what was typed', async () => {
+    allow(/status of 4(00|09)/);
+    const [good, listless, secure] = [
+      await smallProvider(['m-1']),
+      await smallProvider(null),
+      await selfSignedProvider(['m-1']),
+    ];
+    const page = await open('models?add=provider');
+    const dialog = page.getByRole('dialog');
+    const alert = dialog.getByRole('alert');
+    const refused: readonly (readonly [name: string, url: string, message: string])[] = [
+      ['far', 'http://127.0.0.1:1/v1', 'connection refused; check the address'],
+      ['secure', `${secure.url}/v1`, 'its certificate is signed by itself'],
+      ['listless', `${listless.url}/v1`, 'has no list of models: status 404: no route /v1/models'],
+      ['-bad', `${good.url}/v1`, 'name: expected letters, digits'],
+      ['metadata', 'http://169.254.169.254/v1', 'cloud metadata'],
+      ['bad-url', 'ftp://host', 'url: expected an http or https URL'],
+    ];
+    for (const [name, url, message] of refused) {
+      await add(page, name, url, GOOD_KEY);
+      await alert.getByText(message).or(dialog.getByText(message)).first().waitFor();
+      expect(await dialog.getByLabel('Name').inputValue()).toBe(name);
+    }
+    await check(page, 'add-provider-bad-url');
+    await dialog.getByText('More settings').click();
+    await dialog.getByLabel('Model for the test').fill('own');
+    await add(page, 'listless', `${listless.url}/v1`, GOOD_KEY);
+    await dialog.getByText('It has no list of models').waitFor();
+    await check(page, 'offer-without-list');
+    await dialog.getByLabel('Names of models').fill('own, other');
+    await dialog.getByRole('button', { name: 'Offer 2 models' }).click();
+    await page.getByRole('rowheader', { name: 'other' }).waitFor();
+    await page.getByRole('button', { name: 'Add provider' }).click();
+    await add(page, 'listless', `${good.url}/v1`, GOOD_KEY);
+    await alert.getByText('there is a provider "listless" already').waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('button', { name: 'Remove listless' }).click();
+    await dialog.getByRole('button', { name: 'Remove provider' }).click();
+    await alert.getByText('has routes of the models own, other').waitFor();
+  });
+
+  it('are changed, take a lost key again, and are removed', async () => {
+    allow(/status of 4(00|09)|status of 503/);
+    const { url } = await smallProvider(['m-2', 'm-3']);
+    const provider = { name: 'second', kind: 'openai', url: `${url}/v1`, key: GOOD_KEY };
+    await post('v1/admin/providers/add', provider);
+    await post('v1/admin/models/add', { name: 'm-2', provider: 'second', input_price: '2' });
+    const page = await open('models');
+    const dialog = page.getByRole('dialog');
+    await page.getByRole('button', { name: 'Change m-2' }).click();
+    await dialog.getByLabel('Output price', { exact: true }).fill('much');
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await dialog.getByText('output_price: expected credits').waitFor();
+    await dialog.getByLabel('Output price', { exact: true }).fill('8');
+    await dialog.getByLabel('Alias').fill('two');
+    await check(page, 'change-model');
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('cell', { name: '2 in, 8 out' }).waitFor();
+    expect(await ask('two', OWNER_KEY)).toBe(200);
+
+    const file = join(daemon().data, 'secret.key');
+    renameSync(file, `${file}.lost`);
+    daemon().child.kill('SIGHUP');
+    await card(page, 'second').getByText('secret.key is missing').waitFor();
+    expect(await ask('two', OWNER_KEY)).toBe(503);
+    await check(page, 'provider-with-lost-key');
+    await page.getByRole('button', { name: 'Change second' }).click();
+    await dialog.getByLabel('API key').fill(GOOD_KEY);
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('button', { name: 'Test second' }).click();
+    await dialog.getByText(/answered “OK” in/).waitFor();
+    expect(await ask('two', OWNER_KEY)).toBe(200);
+    await page.keyboard.press('Escape');
+    for (const name of ['m-2', 'second']) {
+      await page.getByRole('button', { name: `Remove ${name}`, exact: true }).click();
+      await dialog.getByRole('button', { name: /^Remove/ }).click();
+      await page
+        .getByRole('button', { name: `Remove ${name}`, exact: true })
+        .waitFor({ state: 'detached' });
+    }
   });
 });

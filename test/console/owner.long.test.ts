@@ -31,6 +31,8 @@ describeConsole(
       await card.getByText('wrong key', { exact: true }).waitFor();
       await card.getByText(/providers\.broken\.apiKey/).waitFor();
       await card.getByText('Last failures').click();
+      await card.getByText(/^read only: oriel\.yaml:\d+$/).waitFor();
+      expect(await card.getByRole('button').allTextContents()).toEqual(['Test']);
       await check(page, 'models');
       expect(await page.content()).not.toContain('sk-wrong');
     });

@@ -1,14 +1,8 @@
-import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
-import { createServer } from 'node:https';
-import { join } from 'node:path';
 import { expect, it, test } from 'vitest';
 import type { ProviderTest } from '../../src/administration/catalog-context.ts';
 import { testProvider } from '../../src/text/provider-test.ts';
 import '../../src/text/built-in-dialects.ts';
-import { GOOD_KEY, providerAnswers, smallProvider } from '../administration/small-provider.ts';
-import { listening } from '../fixtures/server.ts';
-import { temporaryFolder } from '../oriel.ts';
+import { GOOD_KEY, selfSignedProvider, smallProvider } from '../administration/small-provider.ts';
 
 const network = {
   ...{ allowPrivateAddresses: false, inputPorts: [], callbackPorts: [] },
@@ -65,15 +59,8 @@ test.each([
 });
 
 it('says that a certificate is signed by itself', async () => {
-  const folder = temporaryFolder();
-  const [key, cert] = [join(folder, 'key'), join(folder, 'cert')];
-  const options = '-x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=localhost';
-  execFileSync('openssl', ['req', ...options.split(' '), '-keyout', key, '-out', cert], {
-    stdio: 'ignore',
-  });
-  const tls = { key: readFileSync(key), cert: readFileSync(cert) };
-  const url = await listening(createServer(tls, providerAnswers(['gpt-5'])));
-  const report = await run({ kind: 'openai', baseUrl: `${url.replace('http', 'https')}/v1` });
+  const { url } = await selfSignedProvider(['gpt-5']);
+  const report = await run({ kind: 'openai', baseUrl: `${url}/v1` });
   expect(report.fault).toContain('its certificate is signed by itself');
   expect(report.advice).toContain('NODE_EXTRA_CA_CERTS');
 });

@@ -1,5 +1,5 @@
-import { sendJson } from '../../api/request.ts';
 import { useResource } from '../../api/resource.ts';
+import { bodyOf, loadGroups } from '../api/document.ts';
 import { fieldsOf, type Schema } from '../api/schema.ts';
 import { labelOf } from '../images/operations.ts';
 
@@ -22,44 +22,19 @@ export const named = (...names: string[]): ActionField[] => names.map((name) => 
 export const rare = (...names: string[]): ActionField[] =>
   names.map((name) => ({ name, isRare: true }));
 
-/** The part of the OpenAPI document that declares commands. */
-interface Commands {
-  readonly paths: Readonly<
-    Record<
-      string,
-      {
-        readonly post?: {
-          readonly requestBody?: {
-            readonly content: { readonly 'application/json': { readonly schema: Schema } };
-          };
-        };
-      }
-    >
-  >;
-}
-
-/** Loaded once for all forms. */
-let loaded: Promise<Commands> | undefined;
-
-async function loadFields(command: string): Promise<ReadonlyMap<string, ActionField>> {
-  loaded ??= sendJson<Commands>('openapi.json');
-  try {
-    const { paths } = await loaded;
-    const body = paths[`/v1/admin/${command}`]?.post?.requestBody;
-    const fields = body ? fieldsOf(body.content['application/json'].schema) : [];
-    return new Map(
-      fields.map(({ name, schema, isRequired, description }) => {
-        const choices = schema.enum?.map(String);
-        const type = typeOf(schema);
-        const hint = hintOf(description, choices ? undefined : schema.expects);
-        return [name, { name, isRequired, hint, type, ...(choices && { choices }) }];
-      }),
-    );
-  } catch {
-    // It may be on the listener for operations: the names of the fields remain.
-    loaded = undefined;
-    return new Map();
-  }
+/** The fields of a command; none where the OpenAPI document is on the listener for operations. */
+async function loadFields(command: string, signal: AbortSignal): Promise<readonly ActionField[]> {
+  const groups = await loadGroups(signal).catch(() => []);
+  const endpoint = groups
+    .flatMap(({ endpoints }) => endpoints)
+    .find(({ path, method }) => method === 'POST' && path === `/v1/admin/${command}`);
+  const body = endpoint && bodyOf(endpoint);
+  if (!body) return [];
+  return fieldsOf(body.content.schema).map(({ name, schema, isRequired, description }) => {
+    const choices = schema.enum?.map(String);
+    const hint = hintOf(description, choices ? undefined : schema.expects);
+    return { name, isRequired, hint, type: typeOf(schema), ...(choices && { choices }) };
+  });
 }
 
 function typeOf({ type, secret }: Schema): NonNullable<ActionField['type']> {
@@ -90,12 +65,12 @@ export function useDeclared(
 ): readonly CompleteField[] | undefined {
   const isComplete = fields.every(({ label }) => label !== undefined);
   const { data } = useResource(
-    async () => (isComplete ? new Map<string, ActionField>() : loadFields(command)),
+    async (signal) => (isComplete ? [] : loadFields(command, signal)),
     [command],
   );
   if (!data && !isComplete) return undefined;
   return fields.map((field) => {
-    const found = { ...data?.get(field.name), ...field };
+    const found = { ...data?.find(({ name }) => name === field.name), ...field };
     const { choices, isRequired = false, value } = found;
     const isOptional = choices && !isRequired && value === undefined;
     return {
