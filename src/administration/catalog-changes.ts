@@ -103,7 +103,7 @@ export class CatalogChanges {
       ? 'network.deny of the configuration has it'
       : 'an address of cloud metadata, which only network.allow of the configuration opens';
     const code = isDenied ? 'address_denied' : 'private_address';
-    throw new Failure('invalid_request', `url: ${hostname}: ${reason}`, { code });
+    throw new Failure('invalid_request', `url: ${hostname}: ${reason}`, { code, param: 'url' });
   }
 
   /** A provider by its name, from the file or else the store. @throws Failure where there is none, or it is at fault */
@@ -226,7 +226,9 @@ function providerOf(value: Json): Provider {
   if ('output' in checked) return checked.output as Provider;
   const faults = checked.faults.map(({ path, message }) => {
     const [first, ...rest] = path.map(String);
-    return named([OPTIONS[first!] ?? formatPath([first!]), ...rest].join('.'), message);
+    const option = OPTIONS[first!] ?? formatPath([first!]);
+    return { option, text: named([option, ...rest].join('.'), message) };
   });
-  throw new Failure('invalid_request', faults.join('; '));
+  const text = faults.map((fault) => fault.text).join('; ');
+  throw new Failure('invalid_request', text, { param: faults[0]!.option });
 }

@@ -116,7 +116,9 @@ const set = defineAdminCommand({
   positionals: ['name'],
   options: v.strictObject({
     name,
-    provider: v.optional(entryName('provider whose route is changed, or added with --model')),
+    provider: v.optional(
+      entryName('provider whose route is changed, or added if model is given too'),
+    ),
     model: v.optional(upstreamModel("that provider's name of the model")),
     without: v.optional(entryName('provider whose routes are removed')),
     ...modelSettings,

@@ -118,7 +118,7 @@ onOne('says what is wrong, and changes nothing then', async () => {
       /connection refused; check the address/,
     ],
     [words`providers add mine --kind openai --url ${url}`, /there is a provider "mine" already/],
-    [words`providers add bad --url ${url}`, /^oriel: kind: expected one of openai/],
+    [words`providers add bad --url ${url}`, /^oriel: --kind: expected one of openai/],
     [
       words`providers add bad --kind openai --url http://169.254.169.254/v1`,
       /url: .* cloud metadata/,
