@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import type { ConfigEntry, ConfigKind } from '../store/config-entry.ts';
+import type { ConfigKind } from '../store/config-entry.ts';
 import type { Store } from '../store/store.ts';
 import { defineAdminCommand } from './admin-command.ts';
 import type { CatalogContext } from './catalog-context.ts';
@@ -46,13 +46,7 @@ export const modelRecordShape = v.object({
 });
 export type ModelRecord = v.InferOutput<typeof modelRecordShape>;
 
-interface Found {
-  readonly kind: ConfigKind;
-  readonly name: string;
-  readonly settings: Readonly<Record<string, unknown>>;
-  readonly hint: string | null;
-  readonly origin: Pick<ProviderRecord, keyof typeof origin>;
-}
+type Origin = Pick<ProviderRecord, keyof typeof origin>;
 
 /** Providers and models of the file and then those of the store, in their orders. */
 export async function catalogRecords(
@@ -67,27 +61,24 @@ export async function catalogRecords(
   const entries = await store.listConfigEntries();
   const { faults, replacesSandbox } = mergeStored(file, entries, secretKeyFile);
 
-  const ofStore = (entry: ConfigEntry): Found => {
-    const fault = faults.get(keyOfEntry(entry));
-    const { status = 'in force', reason = null } = fault ?? {};
-    return { ...entry, origin: { source: 'store', place: null, status, reason } };
-  };
   const { value, isSandbox, document } = file.settings;
-  const ofFile = (kind: ConfigKind): Found[] =>
-    isSandbox && replacesSandbox
-      ? []
-      : Object.entries(objectOf(value[`${kind}s`])).map(([name, settings]) => {
-          const place = placeInFile(file, kind, name) ?? 'the sandbox';
-          const inForce = { source: 'file', place, status: 'in force', reason: null } as const;
-          return { kind, name, settings: objectOf(settings), hint: null, origin: inForce };
-        });
+  const isReplaced = isSandbox && replacesSandbox;
   const all = (kind: ConfigKind) => [
-    ...ofFile(kind),
-    ...entries.filter((entry) => entry.kind === kind).map(ofStore),
+    ...Object.entries(isReplaced ? {} : objectOf(value[`${kind}s`])).map(([name, settings]) => {
+      const place = placeInFile(file, kind, name) ?? 'the sandbox';
+      const from: Origin = { source: 'file', place, status: 'in force', reason: null };
+      return { name, settings: objectOf(settings), hint: null, from };
+    }),
+    ...entries.flatMap((entry) => {
+      if (entry.kind !== kind) return [];
+      const { status = 'in force', reason = null } = faults.get(keyOfEntry(entry)) ?? {};
+      const from: Origin = { source: 'store', place: null, status, reason };
+      return [{ ...entry, settings: objectOf(entry.settings), from }];
+    }),
   ];
 
   const numberOrNull = (one: unknown) => (typeof one === 'number' ? one : null);
-  const models = all('model').map(({ name, settings, origin: from }): ModelRecord => {
+  const models = all('model').map(({ name, settings, from }): ModelRecord => {
     const routes = listOf(settings['routes']).map(objectOf);
     return {
       name,
@@ -105,7 +96,7 @@ export async function catalogRecords(
       ...from,
     };
   });
-  const providers = all('provider').map(({ name, settings, hint, origin: from }) => {
+  const providers = all('provider').map(({ name, settings, hint, from }) => {
     // A URL of an environment variable may be secret.
     const isSecret =
       from.source === 'file' && document.variables(['providers', name, 'baseUrl']).length > 0;

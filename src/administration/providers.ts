@@ -156,11 +156,15 @@ const set = defineAdminCommand({
     const { key: apiKey, proxy } = options;
     const isSecret = (value: string | undefined) => value !== undefined && value !== 'none';
     const next = ({ settings: before, secrets: sealed }: ConfigEntry, secrets: Json | null) => {
-      const lost = Object.entries({ apiKey, proxy }).filter(
-        ([setting, value]) =>
-          value === undefined && (sealed?.names ?? ['apiKey']).includes(setting),
-      );
-      if (secrets === null && lost.length > 0) throw secretsNeeded(provider, lost);
+      const names = sealed?.names ?? ['apiKey'];
+      const lost = [
+        ...(apiKey === undefined && names.includes('apiKey') ? ['--key'] : []),
+        ...(proxy === undefined && names.includes('proxy') ? ['--proxy'] : []),
+      ].join(' and ');
+      if (secrets === null && lost !== '') {
+        const message = `the secrets of ${JSON.stringify(provider)} cannot be decrypted; enter them again with ${lost} of oriel providers set`;
+        throw new Failure('service_error', message, { code: 'secrets_unreadable' });
+      }
       const content = contentOf(options, { settings: before, secrets: secrets ?? {} });
       return changes.checked(content.settings, content.secrets);
     };
@@ -172,19 +176,6 @@ const set = defineAdminCommand({
     messages: [`provider ${changed.name} is changed`, ...reasonsOf([changed])],
   }),
 });
-
-const SECRETS: Readonly<Record<string, readonly [name: string, flag: string]>> = {
-  apiKey: ['API key', '--key'],
-  proxy: ['proxy', '--proxy'],
-};
-
-function secretsNeeded(provider: string, lost: readonly (readonly [string, unknown])[]): Failure {
-  const known = lost.map(([setting]) => SECRETS[setting]!);
-  const names = known.map(([name]) => name).join(' and the ');
-  const flags = known.map(([, flag]) => flag).join(' and ');
-  const message = `the ${names} of ${JSON.stringify(provider)} cannot be decrypted; enter ${known.length === 1 ? 'it' : 'them'} again with oriel providers set ${provider} ${flags}`;
-  return new Failure('service_error', message, { code: 'secrets_unreadable' });
-}
 
 /** Its examples come after those of models, which have routes to the provider. */
 export const removeProvider = removeCommand('provider', {

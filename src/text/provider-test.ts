@@ -54,17 +54,10 @@ export async function testProvider({
   network,
 }: ProviderTest): Promise<TestReport> {
   const began = performance.now();
-  const report = { listFault: null, fault: null, advice: null, cause: null };
   if (!isRemote(configured)) {
     const answer = 'the embedded models need no test';
-    return {
-      ...report,
-      offered: null,
-      listFault: 'it is embedded',
-      model,
-      answer,
-      milliseconds: 0,
-    };
+    const none = { offered: null, fault: null, advice: null, cause: null, milliseconds: 0 };
+    return { ...none, listFault: 'it is embedded', model, answer };
   }
   const redact = keysRedactor(secretsOf(configured));
   const [apiKey] = keysOf(configured);
@@ -75,13 +68,14 @@ export async function testProvider({
     const offered = await listModels(upstream, provider).catch(failureOf);
     const names = offered instanceof Failure ? null : offered;
     const asked = model ?? chosenModel(provider, names ?? []);
+    // Without a list there is no model to ask: its failure says more.
     const answer =
       asked === null
-        ? NO_MODEL
+        ? names
+          ? NO_MODEL
+          : (offered as Failure)
         : await askModel(upstream, provider, { model: asked, dialect }).catch(failureOf);
-    const failed = answer instanceof Failure ? answer : null;
-    // Without a list there is no model to ask: its failure says more.
-    const cause = failed === NO_MODEL && offered instanceof Failure ? offered : failed;
+    const cause = answer instanceof Failure ? answer : null;
     return {
       offered: names,
       listFault: offered instanceof Failure ? redact(wordsOf(offered)) : null,

@@ -211,13 +211,16 @@ onOne('starts without the key file, says so, and takes the API key again', async
   const refused: readonly (readonly [args: string[], message: string])[] = [
     [
       words`providers set mine --concurrency 2`,
-      'key of "mine" cannot be decrypted; enter it again',
+      'of "mine" cannot be decrypted; enter them again with --key of',
     ],
-    [words`providers set mine --proxy none`, 'key of "mine" cannot be decrypted; enter it again'],
+    [
+      words`providers set mine --proxy none`,
+      'of "mine" cannot be decrypted; enter them again with --key of',
+    ],
     [words`providers set gone --key ${GOOD_KEY}`, 'there is no provider "gone"'],
     [words`providers add mine --kind openai --key ${GOOD_KEY}`, 'is a provider "mine" already'],
-    [words`providers set far --key ${GOOD_KEY}`, 'the proxy of "far" cannot be decrypted'],
-    [words`providers set far --concurrency 2`, 'the API key and the proxy of "far" cannot'],
+    [words`providers set far --key ${GOOD_KEY}`, 'again with --proxy of oriel providers set'],
+    [words`providers set far --concurrency 2`, 'again with --key and --proxy of'],
   ];
   for (const [args, message] of refused) {
     const { status, stderr: refusal } = await run(args);

@@ -78,7 +78,19 @@ export default function Models({ place }: ViewProps) {
                       : undefined
                   }
                 >
-                  <ProviderButtons {...{ provider, setAction, setTested }} />
+                  {provider.status === 'in force' &&
+                    provider.place !== SANDBOX &&
+                    rowButton('Test', provider.name, () => setTested({ name: provider.name }))}
+                  {provider.source === 'store' && (
+                    <>
+                      {rowButton('Change', provider.name, () =>
+                        setAction(changeProvider(provider)),
+                      )}
+                      {rowButton('Remove', provider.name, () =>
+                        setAction(removal('providers', provider.name)),
+                      )}
+                    </>
+                  )}
                 </ProviderCard>
               </li>
             ))}
@@ -133,29 +145,17 @@ export default function Models({ place }: ViewProps) {
 /** Place of the catalog that an empty daemon has. */
 const SANDBOX = 'the sandbox';
 
-interface ButtonsProps {
-  readonly provider: Provider;
-  readonly setAction: (action: Action) => void;
-  readonly setTested: (tested: { readonly name: string }) => void;
-}
-
-function ProviderButtons({ provider, setAction, setTested }: ButtonsProps) {
-  const { name, source, status, place } = provider;
-  const act = (label: string, onClick: () => void) => (
-    <Button aria-label={`${label} ${name}`} onClick={onClick}>
+/** A button of one row; screen readers read its name too. */
+function rowButton(
+  label: string,
+  name: string,
+  onClick: () => void,
+  kind: 'plain' | 'quiet' = 'plain',
+) {
+  return (
+    <Button kind={kind} aria-label={`${label} ${name}`} onClick={onClick}>
       {label}
     </Button>
-  );
-  return (
-    <>
-      {status === 'in force' && place !== SANDBOX && act('Test', () => setTested({ name }))}
-      {source === 'store' && (
-        <>
-          {act('Change', () => setAction(changeProvider(provider)))}
-          {act('Remove', () => setAction(removal('providers', name)))}
-        </>
-      )}
-    </>
   );
 }
 
@@ -192,19 +192,10 @@ function ModelTable({ models, health, names, setAction }: ModelTableProps) {
           (model) => {
             const { name, source, place } = model;
             if (source === 'file') return <span class="muted">read only: {place}</span>;
-            const act = (text: string, action: () => Action) => (
-              <Button
-                kind="quiet"
-                aria-label={`${text} ${name}`}
-                onClick={() => setAction(action())}
-              >
-                {text}
-              </Button>
-            );
             return (
               <div class="row">
-                {act('Change', () => changeModel(model, names))}
-                {act('Remove', () => removal('models', name))}
+                {rowButton('Change', name, () => setAction(changeModel(model, names)), 'quiet')}
+                {rowButton('Remove', name, () => setAction(removal('models', name)), 'quiet')}
               </div>
             );
           },

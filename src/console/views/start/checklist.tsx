@@ -4,6 +4,7 @@ import type { UsageRow } from '../../../http/routes/account/usage.ts';
 import { sendJson } from '../../api/request.ts';
 import { useRefresh, useResource } from '../../api/resource.ts';
 import type { Session } from '../../api/session.ts';
+import { keepFirst, readKept } from '../../api/storage.ts';
 import { CloseButton } from '../../components/button.tsx';
 import { Link } from '../../components/navigation.tsx';
 import type { Key, Outcome } from '../accounts/lists.ts';
@@ -12,23 +13,8 @@ import type { Model, Provider } from '../models/actions.ts';
 const STORED = 'oriel-checklist';
 const REFRESH_MS = 5000;
 
-/** Whether the reader has closed the list in this browser, or has had all of it done. */
-function wasClosed(): boolean {
-  try {
-    return localStorage.getItem(STORED) !== null;
-  } catch {
-    // A browser may deny all storage.
-    return false;
-  }
-}
-
-function keepClosed(): void {
-  try {
-    localStorage.setItem(STORED, 'closed');
-  } catch {
-    // It is closed until the page is left.
-  }
-}
+/** The list stays closed in this browser. */
+const keepClosed = () => keepFirst(STORED, [true], 'localStorage');
 
 type Step = readonly [isDone: boolean, to: string, title: string, text: string];
 
@@ -82,7 +68,7 @@ async function loadSteps(session: Session, signal: AbortSignal): Promise<readonl
 
 /** What is left to do until a client gets answers, for the owner; nothing once all is done. */
 export function Checklist({ session }: { readonly session: Session }) {
-  const [isClosed, setClosed] = useState(wasClosed);
+  const [isClosed, setClosed] = useState(() => readKept(STORED, 'localStorage') === true);
   const { data: steps, reload } = useResource(
     async (signal) => (isClosed ? undefined : loadSteps(session, signal)),
     [isClosed],
