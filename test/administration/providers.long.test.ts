@@ -12,7 +12,7 @@ import { expect, it } from 'vitest';
 import { startDaemon, type TestDaemon } from '../daemon.ts';
 import { NODES } from '../nodes/launch-nodes.ts';
 import { oriel, type Run, temporaryFolder, words } from '../oriel.ts';
-import { GOOD_KEY, smallProvider } from './small-provider.ts';
+import { GOOD_KEY, selfSignedProvider, smallProvider } from './small-provider.ts';
 
 /** Several nodes, each with a folder of its own, need one key file: test/nodes/catalog.long.test.ts. */
 const onOne = it.runIf(NODES === 1);
@@ -108,6 +108,7 @@ onOne('says what is wrong, and changes nothing then', async () => {
   done(await run(words`providers add mine --kind openai --url ${url}/v1 --key -`, `${GOOD_KEY}\n`));
   done(await run(words`models add gpt-5 --provider mine --alias best`));
   const wrong = 'sk-wrong-0123456789SECRETabcdef';
+  const [secure, listless] = [await selfSignedProvider(['m']), await smallProvider(null)];
   const refused: readonly (readonly [args: string[], message: RegExp])[] = [
     [
       words`providers add bad --kind openai --url ${url}/v1 --key ${wrong} --test`,
@@ -116,6 +117,14 @@ onOne('says what is wrong, and changes nothing then', async () => {
     [
       words`providers add bad --kind openai --url http://127.0.0.1:1/v1 --key ${wrong} --test`,
       /connection refused; check the address/,
+    ],
+    [
+      words`providers add bad --kind openai --url ${secure.url}/v1 --key ${wrong} --test`,
+      /its certificate is signed by itself.*NODE_EXTRA_CA_CERTS/,
+    ],
+    [
+      words`providers add bad --kind openai --url ${listless.url}/v1 --key ${GOOD_KEY} --test`,
+      /bad has no list of models: status 404: no route/,
     ],
     [words`providers add mine --kind openai --url ${url}`, /there is a provider "mine" already/],
     [words`providers add bad --url ${url}`, /^oriel: --kind: expected one of openai/],
