@@ -11,7 +11,7 @@ type Json = Readonly<Record<string, unknown>>;
 
 const price = (unit: string) => v.optional(credits(`credits per ${unit}`, '0'));
 
-export const text = (maxLength: number, description: string, expects?: string) =>
+const text = (maxLength: number, description: string, expects?: string) =>
   v.optional(
     field(v.pipe(v.string(), v.nonEmpty(), v.maxLength(maxLength)), description, {
       expects: expects ?? `a text of at most ${maxLength} characters`,

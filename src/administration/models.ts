@@ -1,6 +1,5 @@
 import * as v from 'valibot';
-import { MODEL_TYPES } from '../config/providers/provider-kind.ts';
-import { Failure } from '../failure.ts';
+import { MODEL_TYPES, PRICED_PROVIDERS } from '../config/providers/provider-kind.ts';
 import { field, number } from '../schema/fields.ts';
 import { listOf, objectOf } from '../schema/untrusted.ts';
 import { defineAdminCommand } from './admin-command.ts';
@@ -15,7 +14,7 @@ import {
   removeCommand,
 } from './catalog-records.ts';
 import { entryName, modelEntryName, upstreamModel } from './fields.ts';
-import { detailsOf, modelSettings, routeOf, routesOf, settingsOf, text } from './model-options.ts';
+import { detailsOf, modelSettings, routeOf, routesOf, settingsOf } from './model-options.ts';
 
 const name = modelEntryName('name by which requests ask for it');
 
@@ -32,10 +31,11 @@ const add = defineAdminCommand({
       field(v.picklist(MODEL_TYPES), 'what it makes; by default that of the catalog, or text'),
     ),
     ...modelSettings,
-    pricesOf: text(
-      64,
-      'provider of the prices in the catalog; by default the one of the address',
-      'openai, anthropic, gemini, xai, deepseek or moonshot',
+    pricesOf: v.optional(
+      field(
+        v.picklist(PRICED_PROVIDERS),
+        'provider of the prices in the catalog; by default the one of the address',
+      ),
     ),
     creditsPerUnit: v.optional(
       field(number(0.000001, 1_000_000), 'credits for a US dollar of the catalog'),
@@ -62,12 +62,8 @@ const add = defineAdminCommand({
       creditsPerUnit,
       ...given
     } = options;
-    const { catalogModel, PRICED_PROVIDERS } = await import('../config/import/price-catalog.ts');
+    const { catalogModel } = await import('../config/import/price-catalog.ts');
     const changes = await catalogChanges(store, context);
-    if (of !== undefined && !PRICED_PROVIDERS.includes(of)) {
-      const message = `pricesOf: expected one of ${PRICED_PROVIDERS.join(', ')}, received ${JSON.stringify(of)}`;
-      throw new Failure('invalid_request', message);
-    }
     const known = catalogModel(await changes.provider(provider), model, { of, creditsPerUnit });
     const isKnown = known !== null && (type ?? known.type) === known.type;
     const { isResponses = false, ...found } = isKnown ? known : { type: type ?? 'text', price: {} };

@@ -48,8 +48,10 @@ describeConsole('providers and models', ({ daemon, open, post, check, allow }) =
     await dialog.getByText(/answered “OK” in/).waitFor();
     await check(page, 'offer');
     await dialog.getByRole('checkbox', { name: 'gpt-5-nano' }).check();
+    await dialog.getByLabel('List prices of').selectOption('openai');
     await dialog.getByRole('button', { name: 'Offer 1 model' }).click();
     await page.getByRole('rowheader', { name: 'gpt-5-nano' }).waitFor();
+    await page.getByRole('cell', { name: '0.05 in, 0.4 out' }).waitFor();
     await card(page, 'mine').getByText('working', { exact: true }).waitFor();
     await check(page, 'provider-added');
     expect(await page.content()).not.toContain('SECRET');
@@ -116,7 +118,7 @@ describeConsole('providers and models', ({ daemon, open, post, check, allow }) =
 
   it('are changed, take a lost key again, and are removed', async () => {
     allow(/status of 4(00|09)|status of 503/);
-    const { url } = await smallProvider(['m-2', 'm-3']);
+    const { url } = await smallProvider(Array.from({ length: 150 }, (_, index) => `m-${index}`));
     const provider = { name: 'second', kind: 'openai', url: `${url}/v1`, key: GOOD_KEY };
     await post('v1/admin/providers/add', provider);
     await post('v1/admin/models/add', { name: 'm-2', provider: 'second', input_price: '2' });
@@ -145,8 +147,15 @@ describeConsole('providers and models', ({ daemon, open, post, check, allow }) =
     await page.getByRole('button', { name: 'Test second' }).click();
     await dialog.getByText(/answered “OK” in/).waitFor();
     expect(await ask('two', OWNER_KEY)).toBe(200);
-    await page.keyboard.press('Escape');
-    for (const name of ['m-2', 'second']) {
+    await dialog.getByText('50 more').waitFor();
+    expect(await dialog.getByRole('checkbox', { name: 'm-2 is offered' }).isDisabled()).toBe(true);
+    await check(page, 'offer-many');
+    await dialog.getByLabel('Find one of 150').fill('m-149');
+    await dialog.getByRole('checkbox', { name: 'm-149' }).check();
+    await dialog.getByRole('button', { name: 'Offer 1 model' }).click();
+    await page.getByText('Free, since no price is known: m-149').waitFor();
+    await page.getByRole('rowheader', { name: 'm-149' }).waitFor();
+    for (const name of ['m-2', 'm-149', 'second']) {
       await page.getByRole('button', { name: `Remove ${name}`, exact: true }).click();
       await dialog.getByRole('button', { name: /^Remove/ }).click();
       await page

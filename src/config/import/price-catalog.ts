@@ -1,11 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import type { PRICED_PROVIDERS } from '../providers/provider-kind.ts';
 import { isRemote, kindOf, type Provider } from '../providers/provider-kinds.ts';
 import { convertEntry, type MappedModel } from './map-entry.ts';
 import { type MapEntry, readPriceMap } from './price-map.ts';
 
 /** Names of providers in the catalog of prices by the host of their interface. */
-const HOSTS: Readonly<Record<string, string>> = {
+const HOSTS: Readonly<Record<string, (typeof PRICED_PROVIDERS)[number]>> = {
   'api.openai.com': 'openai',
   'api.anthropic.com': 'anthropic',
   'generativelanguage.googleapis.com': 'gemini',
@@ -13,8 +14,6 @@ const HOSTS: Readonly<Record<string, string>> = {
   'api.deepseek.com': 'deepseek',
   'api.moonshot.ai': 'moonshot',
 };
-
-export const PRICED_PROVIDERS = [...new Set(Object.values(HOSTS))];
 
 let entries: ReadonlyMap<string, MapEntry> | undefined;
 

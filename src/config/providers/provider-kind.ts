@@ -15,6 +15,16 @@ export type ModelType = (typeof MODEL_TYPES)[number];
 /** Names of the kinds of providers. */
 export const KIND_NAMES = ['openai', 'anthropic', 'gemini', 'azure', 'oriel', 'sandbox'] as const;
 
+/** Names of providers in the catalog of prices. */
+export const PRICED_PROVIDERS = [
+  'openai',
+  'anthropic',
+  'gemini',
+  'xai',
+  'deepseek',
+  'moonshot',
+] as const;
+
 /** A request to a provider, as a dialect or a media implementation addresses it. */
 export interface RequestPath {
   /** Path below the base URL of OpenAI's interface, or of the dialect: `/chat/completions`. */

@@ -75,7 +75,7 @@ export function useDeclared(
     const isOptional = choices && !isRequired && value === undefined;
     return {
       ...{ label: labelOf(field.name), type: 'text' as const, ...found },
-      ...(isOptional && { choices: [['', 'by default'] as const, ...choices] }),
+      ...(isOptional && { choices: [['', 'default'] as const, ...choices] }),
     };
   });
 }

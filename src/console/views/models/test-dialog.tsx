@@ -3,9 +3,11 @@ import { useAction } from '../../api/action.ts';
 import { sendJson } from '../../api/request.ts';
 import { Button } from '../../components/button.tsx';
 import { Dialog } from '../../components/dialog.tsx';
-import { Checkbox, Form, TextField } from '../../components/field.tsx';
+import { Checkbox, Form, SelectField, TextField } from '../../components/field.tsx';
 import { formatNumber } from '../../components/format.ts';
 import { ErrorState, Loading } from '../../components/states.tsx';
+import { showToast } from '../../components/toast.tsx';
+import { useDeclared } from '../accounts/declared-fields.ts';
 import type { Outcome } from '../accounts/lists.ts';
 import { type Model, priceText, type Test } from './actions.ts';
 
@@ -97,6 +99,8 @@ function Offer({ name, report, models, onChange, onClose }: OfferProps) {
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   const [filter, setFilter] = useState('');
   const [own, setOwn] = useState(report.offered ? '' : (report.model ?? ''));
+  const [pricesOf, setPricesOf] = useState('');
+  const [prices] = useDeclared('models/add', [{ name: 'prices_of' }]) ?? [];
   const isOffered = (model: string) =>
     models.some(({ routes }) =>
       routes.some((route) => route.provider === name && route.model === model),
@@ -104,13 +108,20 @@ function Offer({ name, report, models, onChange, onClose }: OfferProps) {
   const wanted = report.offered ? [...chosen] : own.split(',').map((one) => one.trim());
   const add = wanted.filter((one) => one !== '' && !isOffered(one));
   const { error, isBusy, run } = useAction(async () => {
+    const free: string[] = [];
     for (const model of add) {
       // A model of another provider gets a second route.
       const isKnown = models.some((one) => one.source === 'store' && one.name === model);
       const json = { name: model, provider: name, model };
-      await sendJson(`v1/admin/models/${isKnown ? 'set' : 'add'}`, { json });
+      const priced = pricesOf && !isKnown ? { prices_of: pricesOf } : {};
+      const { result } = await sendJson<Outcome<{ readonly is_priced?: boolean }>>(
+        `v1/admin/models/${isKnown ? 'set' : 'add'}`,
+        { json: { ...json, ...priced } },
+      );
+      if (result.is_priced === false) free.push(model);
       onChange();
     }
+    if (free.length > 0) showToast(`Free, since no price is known: ${free.join(', ')}`);
     onClose();
   });
   const found = report.offered?.filter((one) => one.name.includes(filter.trim())) ?? [];
@@ -152,7 +163,9 @@ function Offer({ name, report, models, onChange, onClose }: OfferProps) {
           </ul>
           {found.length > SHOWN && <p class="muted">{formatNumber(found.length - SHOWN)} more</p>}
           {found.length === 0 && <p class="muted">No model has this in its name.</p>}
-          <p class="muted">Prices are credits for a million tokens.</p>
+          {report.offered.some(({ price }) => price) && (
+            <p class="muted">Prices are credits for a million tokens.</p>
+          )}
         </>
       ) : (
         <TextField
@@ -160,6 +173,15 @@ function Offer({ name, report, models, onChange, onClose }: OfferProps) {
           value={own}
           onValue={setOwn}
           autocomplete="off"
+        />
+      )}
+      {prices?.choices && !report.offered?.some(({ price }) => price) && (
+        <SelectField
+          label="List prices of"
+          hint="The catalog does not know this address. Models without a price are free."
+          value={pricesOf}
+          choices={prices.choices}
+          onValue={setPricesOf}
         />
       )}
       {error && <ErrorState error={error} />}
