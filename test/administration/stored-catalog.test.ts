@@ -1,5 +1,6 @@
 import { pino } from 'pino';
 import { expect, it } from 'vitest';
+import type { Alerts } from '../../src/alerts/alerts.ts';
 import type { DaemonState } from '../../src/app/start.ts';
 import { StoredProviders } from '../../src/app/stored-catalog.ts';
 import { loadConfig } from '../../src/config/loading/load.ts';
@@ -30,7 +31,8 @@ it('reads the entries once for all changes that come while it reads', async () =
       return () => {};
     },
   } as unknown as Store;
-  const catalog = new StoredProviders(state, store, pino({ enabled: false }));
+  const alerts = {} as Alerts;
+  const catalog = new StoredProviders(state, store, pino({ enabled: false }), alerts);
   await catalog.start();
   const first = catalog.changed();
   await Promise.resolve();
