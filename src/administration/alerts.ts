@@ -16,6 +16,9 @@ const alertShape = v.object({
   link: v.pipe(v.string(), v.description('a page of the console')),
 });
 
+/** An alert as commands and endpoints show it. */
+export type AlertRecord = v.InferOutput<typeof alertShape>;
+
 const list = defineAdminCommand({
   group: 'alerts',
   name: 'list',

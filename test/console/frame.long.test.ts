@@ -57,6 +57,7 @@ describeConsole('the console', ({ daemon, url, open, post, createKey, signIn, al
     ['teams', 'Teams'],
     ['models', 'Models & routes'],
     ['requests', 'Requests'],
+    ['alerts', 'Alerts'],
     ['settings', 'Settings'],
     ['api', 'API'],
   ])('opens the view at %j', async (place, title) => {

@@ -32,6 +32,7 @@ const ROWS: readonly Row[] = [
   ['teams', 'Teams', 'teams', 'owner', () => import('../views/accounts/teams.tsx')],
   ['models', 'Models & routes', 'models', 'owner', () => import('../views/models/models.tsx')],
   ['requests', 'Requests', 'requests', 'owner', () => import('../views/requests/requests.tsx')],
+  ['alerts', 'Alerts', 'alerts', 'owner', () => import('../views/alerts/alerts.tsx')],
   ['settings', 'Settings', 'settings', 'owner', () => import('../views/settings/settings.tsx')],
   ['api', 'API', 'api', 'anyone', () => import('../views/api/api.tsx')],
 ];

@@ -1,0 +1,84 @@
+import { useState } from 'preact/hooks';
+import type { AlertRecord } from '../../../administration/alerts.ts';
+import type { TestedWebhook } from '../../../administration/catalog-context.ts';
+import { useAction } from '../../api/action.ts';
+import { sendJson } from '../../api/request.ts';
+import { useJson, useRefresh } from '../../api/resource.ts';
+import { Button } from '../../components/button.tsx';
+import { formatTime } from '../../components/format.ts';
+import { Link } from '../../components/navigation.tsx';
+import { FromProgram } from '../../components/snippets.tsx';
+import { Empty, ErrorState, Loaded } from '../../components/states.tsx';
+import { Table } from '../../components/table.tsx';
+
+const LIST = 'v1/admin/alerts/list?limit=200';
+const TEST = 'v1/admin/alerts/test';
+const REFRESH_MS = 10_000;
+
+interface Answer<Result> {
+  readonly result: Result;
+}
+
+type Tested = Omit<TestedWebhook, 'isDelivered'> & { readonly is_delivered: boolean };
+
+/** The place of a link below the console, which this page may have another address for. */
+const placeOf = (link: string) => link.slice(link.indexOf('/console/') + '/console/'.length);
+
+/** The latest alerts, and a test of the webhooks that get them, for the owner. */
+export default function Alerts() {
+  const alerts = useJson<Answer<{ readonly alerts: readonly AlertRecord[] }>>(LIST);
+  useRefresh(alerts.reload, REFRESH_MS);
+  const [tested, setTested] = useState<readonly Tested[]>();
+  const test = useAction(async () => {
+    const options = { method: 'POST', json: {} } as const;
+    const { result } = await sendJson<Answer<{ readonly webhooks: Tested[] }>>(TEST, options);
+    setTested(result.webhooks);
+  });
+  return (
+    <>
+      <div class="row">
+        <h1>Alerts</h1>
+        <Button onClick={() => test.run()} isBusy={test.isBusy}>
+          Test webhooks
+        </Button>
+      </div>
+      {test.error && <ErrorState error={test.error} />}
+      {tested && (
+        <div class="notice" role="status">
+          {tested.length === 0 && (
+            <p>
+              No webhooks: add one to <code>alerts.webhooks</code> of the configuration file.
+            </p>
+          )}
+          {tested.map(({ name, is_delivered: isDelivered, error, milliseconds }) => (
+            <p key={name}>
+              <span class={`badge ${isDelivered ? 'good' : 'bad'}`}>{name}</span>{' '}
+              {isDelivered ? `delivered in ${milliseconds} ms` : error}
+            </p>
+          ))}
+        </div>
+      )}
+      <Loaded resource={alerts}>
+        {({ result: { alerts: latest } }) =>
+          latest.length === 0 ? (
+            <Empty title="No alerts yet">
+              <p>Budgets, routes, providers, errors, disk, memory and nodes are watched.</p>
+            </Empty>
+          ) : (
+            <Table
+              caption="The latest alerts, newest first"
+              rows={latest}
+              keyOf={({ id }) => id}
+              columns={[
+                ['Time', ({ at }) => formatTime(at)],
+                ['What', ({ type }) => <code>{type}</code>],
+                ['Message', ({ message, link }) => <Link to={placeOf(link)}>{message}</Link>],
+              ]}
+            />
+          )
+        }
+      </Loaded>
+      <FromProgram what="This list" request={{ method: 'GET', path: LIST }} />
+    </>
+  );
+}
