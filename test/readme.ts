@@ -28,6 +28,7 @@ export const DOCUMENTS = [
   'src/text/README.md',
   'src/media/README.md',
   'src/exchanges/README.md',
+  'src/alerts/README.md',
   'config/README.md',
   'test/bench/README.md',
   'SECURITY.md',

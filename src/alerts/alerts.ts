@@ -74,7 +74,7 @@ export class Alerts {
     const { store, publicUrl } = this.#options;
     const { subject } = claim;
     // A recovery is decided by the store alone: another node may have raised the alert before it.
-    const known = claim.after === undefined ? this.#known.get(subject) : undefined;
+    const known = claim.isFollowUp ? undefined : this.#known.get(subject);
     if (this.#isClosed || (known && !mayRaise(claim, known, store.now))) return;
     if (!this.#pending.has(subject) && this.#pending.size >= MAX_PENDING) {
       this.#dropped += 1;

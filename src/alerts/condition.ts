@@ -84,10 +84,12 @@ export function budgetReached(
 export interface RouteState {
   readonly provider: string;
   readonly model: string;
+  /** The account that does not use it; null for all. */
+  readonly account: string | null;
 }
 
-const routeOf = ({ provider, model }: RouteState) => ({
-  about: { provider, model },
+const routeOf = ({ provider, model, account }: RouteState) => ({
+  about: { provider, model, ...(account !== null && { account }) },
   figures: {},
   place: 'models',
   subject: `route/${provider}/${model}`,
@@ -95,13 +97,14 @@ const routeOf = ({ provider, model }: RouteState) => ({
 
 /** @param reason the provider's words, without secrets */
 export function routeDown(route: RouteState, reason: string, times: Times): Condition {
-  const { provider, model } = route;
-  const why = reason.slice(0, MAX_TEXT);
+  const { provider, model, account } = route;
+  const state = account === null ? 'down' : `down for the account ${account}`;
   return {
     type: 'route.down',
-    message: `The route to ${quoted(model)} at the provider ${quoted(provider)} is down: ${why}`,
-    ...routeOf(route),
-    ...again(times),
+    message: `The route to ${quoted(model)} at the provider ${quoted(provider)} is ${state}: ${reason.slice(0, MAX_TEXT)}`,
+    ...{ ...routeOf(route), ...again(times) },
+    // Down for all accounts is more than for one.
+    level: account === null ? 2 : 1,
   };
 }
 
@@ -110,7 +113,7 @@ export function routeRecovered(route: RouteState, times: Times): Condition {
   return {
     type: 'route.recovered',
     message: `The route to ${quoted(model)} at the provider ${quoted(provider)} works again.`,
-    ...{ ...routeOf(route), ...again(times), level: 2, after: 1 },
+    ...{ ...routeOf(route), ...again(times), level: 3, isFollowUp: true },
   };
 }
 

@@ -109,7 +109,7 @@ export class AlertWatch {
 
   recovered(route: RestingRoute): void {
     const { alerts } = this.#options;
-    if (route.account === null) alerts.raise(routeRecovered(route, alerts.times));
+    alerts.raise(routeRecovered(route, alerts.times));
   }
 
   /** A provider refused a key, or its account. */
@@ -124,8 +124,7 @@ export class AlertWatch {
     const { budgets, errorShare, errorRequests, errorWindow: window, ...limits } = settings();
     const { times } = alerts;
     for (const route of restingRoutes()) {
-      // A route that rests for one account serves all others.
-      if (route.account === null) alerts.raise(routeDown(route, describe(route.failure), times));
+      alerts.raise(routeDown(route, describe(route.failure), times));
     }
     for (const [kind, counts] of [
       ['provider', this.#providers] as const,

@@ -37,8 +37,8 @@ export interface AlertClaim {
 /** An alert of which the store decides whether it is raised. */
 export interface AlertRequest extends AlertClaim {
   readonly alert: Alert;
-  /** Level that the last alert of the subject must have; it also ends no window. Absent for any. */
-  readonly after?: number;
+  /** Whether it needs an alert of a lower level before it, however old. It begins no window of its own. */
+  readonly isFollowUp?: boolean;
 }
 
 /** A claim as the store keeps it. */
@@ -76,11 +76,11 @@ export const CLAIM_KEPT_MS = 86_400_000;
 
 /** Whether an alert may be raised, by the claim that is held for its subject. */
 export function mayRaise(
-  { window, level, after }: Omit<AlertRequest, 'alert'>,
+  { window, level, isFollowUp = false }: Omit<AlertRequest, 'alert'>,
   held: AlertClaim | undefined,
   now: number,
 ): boolean {
-  if (after !== undefined) return held?.level === after;
+  if (isFollowUp) return held !== undefined && held.level < level;
   return !held || held.until <= now || held.window !== window || held.level < level;
 }
 
@@ -99,12 +99,12 @@ export function decideAlerts(
   const raised: Alert[] = [];
   const added: Alert[] = [];
   for (const request of requests) {
-    const { alert, subject, window, level, until, after } = request;
+    const { alert, subject, window, level, until, isFollowUp } = request;
     const held = claims.get(subject) ?? heldFor(subject);
     if (held) claims.set(subject, held);
     if (held?.id !== alert.id) {
       if (!mayRaise(request, held, now)) continue;
-      const end = after === undefined ? until : held!.until;
+      const end = isFollowUp ? held!.until : until;
       const claim = { subject, window, level, until: end, id: alert.id, at: now };
       claims.set(subject, claim);
       changed.set(subject, claim);

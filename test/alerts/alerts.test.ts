@@ -91,7 +91,8 @@ function startAlerts(
   return { alerts, store, raised, ends, faults, dropped, until };
 }
 
-const ROUTE = { provider: 'acme', model: 'up' };
+const ROUTE = { provider: 'acme', model: 'up', account: null };
+const ABOUT = { provider: 'acme', model: 'up' };
 const down = (alerts: Alerts): Condition => routeDown(ROUTE, 'no answer', alerts.times);
 
 const local = (alerts: Alerts, subject: string): Condition => ({
@@ -112,7 +113,7 @@ describe('alerts', () => {
       data: {
         id: got.headers['webhook-id'],
         message: 'The route to "up" at the provider "acme" is down: no answer',
-        ...{ subject: ROUTE, figures: {}, link: 'https://oriel.example/console/models' },
+        ...{ subject: ABOUT, figures: {}, link: 'https://oriel.example/console/models' },
       },
     });
     expect(raised.map(({ id }) => id)).toEqual([got.headers['webhook-id']]);

@@ -16,7 +16,7 @@ import { temporaryFolder } from '../oriel.ts';
 import { CREDIT, keyFor } from '../store/records.ts';
 
 const TIMES = { now: 1000, repeat: 60 };
-const ROUTE = { provider: 'acme', model: 'up\n' };
+const ROUTE = { provider: 'acme', model: 'up\n', account: null };
 const ERRORS = { name: 'm', requests: 40, failed: 12, window: 300_000, threshold: 0.2 };
 
 const CONDITIONS: readonly (readonly [
@@ -28,6 +28,11 @@ const CONDITIONS: readonly (readonly [
   [
     routeDown(ROUTE, 'x'.repeat(9000), TIMES),
     `The route to "up\\n" at the provider "acme" is down: ${'x'.repeat(300)}`,
+    ...(['route/acme/up\n', 1060] as const),
+  ],
+  [
+    routeDown({ ...ROUTE, account: 'acct_1' }, 'no', TIMES),
+    'The route to "up\\n" at the provider "acme" is down for the account acct_1: no',
     ...(['route/acme/up\n', 1060] as const),
   ],
   [

@@ -21,7 +21,7 @@ const request = (change: Partial<AlertRequest> = {}): AlertRequest => {
 type Step = readonly [change: Partial<AlertRequest>, at: number, isRaised: boolean];
 
 const DOWN = { subject: 'route/a/m', window: '', level: 1 };
-const BACK = { ...DOWN, level: 2, after: 1 };
+const BACK = { ...DOWN, level: 2, isFollowUp: true };
 
 const SEQUENCES: readonly (readonly [name: string, steps: readonly Step[]])[] = [
   [
@@ -108,7 +108,7 @@ export function describeAlerts(driver: DriverFactory): void {
       const again = await reopened();
       await again.raiseAlerts([request({ subject: 'last' })]);
       // The claims of windows that ended a day ago are gone.
-      const back = request({ subject: 'key_1', after: 80 });
+      const back = request({ subject: 'key_1', level: 100, isFollowUp: true });
       expect((await again.raiseAlerts([back])).raised).toEqual([]);
       expect((await again.raiseAlerts([request({ subject: 'later' })])).raised).toEqual([]);
     });
