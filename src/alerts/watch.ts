@@ -154,7 +154,10 @@ export class AlertWatch {
     const { now } = store;
     for (const lost of nodes) {
       // A daemon that has lost its lease for a while goes on under a new identifier.
-      const isBack = nodes.some(({ name, aliveUntil }) => name === lost.name && aliveUntil > now);
+      const isBack = nodes.some(
+        ({ name, startedAt, aliveUntil }) =>
+          aliveUntil > now && name === lost.name && startedAt === lost.startedAt,
+      );
       if (lost.aliveUntil <= now && !isBack) alerts.raise(nodeLost(lost, now));
     }
   }
