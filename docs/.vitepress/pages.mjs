@@ -17,6 +17,7 @@ export const SIDEBAR = [
       ['production', 'Production', 'docs/production.md'],
       ['nodes', 'Several nodes', 'config/nodes/README.md'],
       ['operating', 'Configuration, keys, budgets', 'config/README.md'],
+      ['alerts', 'Alerts', 'src/alerts/README.md'],
       ['security', 'Security', 'SECURITY.md'],
       ['changelog', 'Changes', 'CHANGELOG.md'],
     ],
