@@ -5,16 +5,7 @@ import { usageFailure } from '../command/command.ts';
 import { makeTemporaryFolder } from '../files/temporary.ts';
 
 /** Files that changed since a commit. */
-export interface ChangedFiles {
-  /** The path of each file with the path of its former version, if it has one. */
-  readonly files: ReadonlyMap<string, string | undefined>;
-  /** Paths of files that were deleted. */
-  readonly deleted: readonly string[];
-  /** Name of a former version for `git show`. */
-  readonly nameOf: (path: string) => string | undefined;
-  /** Removes the former versions. */
-  readonly remove: () => void;
-}
+export type ChangedFiles = ReturnType<typeof findChangedFiles>;
 
 /** Runs Git in a folder. @throws Failure with code `usage` @returns its output; null if it fails where it `may` */
 function git(args: readonly string[], cwd = '.', { may = false, input = '', env = {} } = {}) {
@@ -34,7 +25,7 @@ function git(args: readonly string[], cwd = '.', { may = false, input = '', env 
  *
  * @throws Failure with code `usage`
  */
-export function findChangedFiles(base: string): ChangedFiles {
+export function findChangedFiles(base: string) {
   // Relative, so that paths through symbolic links stay as the user wrote them.
   const root = resolve(git(['rev-parse', '--show-cdup'])!.trimEnd() || '.');
   const may = { may: true };
@@ -50,39 +41,40 @@ export function findChangedFiles(base: string): ChangedFiles {
   // What came to the base after the branch began is no change of the branch.
   const fork = git(['merge-base', commit, 'HEAD'], root, may)?.trim() ?? commit;
   const diff = git(['diff', '--name-status', '-z', '-M', '--no-ext-diff', fork, '--'], root)!;
-  const fields = diff.split('\0');
-  const former = new Map<string, string | undefined>();
-  const deleted: string[] = [];
-  for (let index = 0; index + 1 < fields.length; ) {
-    const [status, from] = [fields[index]!, fields[index + 1]!];
-    const moves = /^[RC]/.test(status);
-    index += moves ? 3 : 2;
-    if (status === 'D') deleted.push(resolve(root, from));
-    else former.set(moves ? fields[index - 1]! : from, status === 'A' ? undefined : from);
-  }
   const untracked = git(['ls-files', '--others', '--exclude-standard', '-z'], root)!;
-  for (const path of untracked.split('\0')) if (path !== '') former.set(path, undefined);
+  const former = new Map<string, string | null>();
+  const deleted: string[] = [];
+  const fields = diff.split('\0').values();
+  for (const status of fields) {
+    const path = fields.next().value;
+    if (path === undefined) break;
+    if (status === 'D') deleted.push(resolve(root, path));
+    else if (/^[RC]/.test(status)) former.set(fields.next().value!, path);
+    else former.set(path, status === 'A' ? null : path);
+  }
+  for (const path of untracked.split('\0').filter(Boolean)) former.set(path, null);
   const { path: folder, remove } = makeTemporaryFolder('base');
   try {
     // By an index of its own: Git applies filters such as those of LFS, and changes nothing of the repository.
     const env = { GIT_INDEX_FILE: join(folder, 'index') };
     git(['read-tree', fork], root, { env });
-    const names = [...former.values()].filter((name) => name !== undefined);
     const checkout = ['checkout-index', '-z', '--stdin', `--prefix=${folder}/tree/`];
+    const names = [...former.values()].filter((name) => name !== null);
     git(checkout, root, { ...may, env, input: names.map((name) => `${name}\0`).join('') });
   } catch (error) {
     remove();
     throw error;
   }
-  const versionOf = (name: string | undefined) => {
-    const path = name === undefined ? undefined : join(folder, 'tree', name);
-    return path !== undefined && lstatSync(path, { throwIfNoEntry: false })?.isFile()
-      ? path
-      : undefined;
+  const versionOf = (name: string | null) => {
+    const path = name && join(folder, 'tree', name);
+    return path && lstatSync(path, { throwIfNoEntry: false })?.isFile() ? path : undefined;
   };
-  const entries = [...former].map(([path, name]) => [resolve(root, path), name] as const);
-  const names = new Map(entries);
-  const nameOf = (path: string) => (names.get(path) ? `${fork}:${names.get(path)}` : undefined);
-  const files = new Map(entries.map(([path, name]) => [path, versionOf(name)] as const));
-  return { files, deleted, nameOf, remove };
+  return {
+    /** The path of each file with the path of its former version, if it has one. */
+    files: new Map([...former].map(([path, name]) => [resolve(root, path), versionOf(name)])),
+    /** Paths of files that were deleted. */
+    deleted,
+    /** Removes the former versions. */
+    remove,
+  };
 }

@@ -8,14 +8,14 @@ import { flag, textFlag } from '../command/command.ts';
 /** Formats that a rule may allow. */
 const FORMATS = ['jpeg', 'png', 'webp', 'avif', 'gif', 'tiff', 'svg', 'ico', 'bmp', 'heic'];
 
-export const itemsOf = (list: string): string[] =>
-  list.split(',').map((item) => item.trim().replace(/^jpg$/, 'jpeg').replace(/^tif$/, 'tiff'));
+const SHORT: Readonly<Record<string, string>> = { jpg: 'jpeg', tif: 'tiff' };
 
 const listOf = (names: readonly string[], description: string) =>
   field(
     v.pipe(
       v.string(),
-      v.check((list) => itemsOf(list).every((item) => names.includes(item))),
+      v.transform((list) => list.split(',').map((item) => SHORT[item.trim()] ?? item.trim())),
+      v.check((items) => items.every((item) => names.includes(item))),
     ),
     description,
     { expects: `some of ${names.join(', ')} with commas between them` },
@@ -27,6 +27,8 @@ const bytes = v.pipe(
   v.transform((text) => (/^\d+$/.test(text) ? `${text} B` : text)),
   byteSize(),
 );
+
+const PATH = { path: true };
 
 /** The rules, which a file may have too. */
 export const ruleFields = {
@@ -42,21 +44,14 @@ export const ruleFields = {
   minSsim: v.optional(
     field(number(0.5, 1), 'lowest SSIM against the former version (--base, --against)'),
   ),
-  against: textFlag('folder with the former versions', 'a folder', { path: true }),
-  recipe: textFlag('recipe whose outputs must be up to date', 'a file, or a preset', {
-    path: true,
-  }),
+  against: textFlag('folder with the former versions', 'a folder', PATH),
+  recipe: textFlag('recipe whose outputs must be up to date', 'a file, or a preset', PATH),
   sources: textFlag(
     'files of the recipe; default the checked ones',
     'a folder, a file or a pattern',
-    {
-      path: true,
-    },
+    PATH,
   ),
-  out: textFlag('folder for the outputs of the recipe', 'a folder', {
-    short: 'o',
-    path: true,
-  }),
+  out: textFlag('folder for the outputs of the recipe', 'a folder', { short: 'o', ...PATH }),
 };
 
 /** The file that a repository keeps its rules in. */
@@ -64,7 +59,7 @@ export const RULES_FILE = 'oriel-check.yaml';
 
 export const checkFlags = v.strictObject({
   base: textFlag('check only files that changed since this commit', 'a branch, tag or commit'),
-  rules: textFlag(`file of rules; default ${RULES_FILE} if it exists`, 'a file', { path: true }),
+  rules: textFlag(`file of rules; default ${RULES_FILE} if it exists`, 'a file', PATH),
   fix: flag('repair the files; in place, except for another format'),
 });
 
@@ -72,9 +67,9 @@ export const reportFlags = v.strictObject({
   json: runFlags.entries.json,
   quiet: flag('print no table', { short: 'q' }),
   annotate: runFlags.entries.annotate,
-  junit: textFlag('write a report in the format of JUnit', 'a file, or -', { path: true }),
-  sarif: textFlag('write a report in SARIF 2.1.0', 'a file, or -', { path: true }),
-  markdown: textFlag('write a Markdown table with savings', 'a file, or -', { path: true }),
+  junit: textFlag('write a report in the format of JUnit', 'a file, or -', PATH),
+  sarif: textFlag('write a report in SARIF 2.1.0', 'a file, or -', PATH),
+  markdown: textFlag('write a Markdown table with savings', 'a file, or -', PATH),
   savings: v.optional(
     field(v.boolean(), 'measure savings', { off: 'do not measure savings for --markdown' }),
     true,

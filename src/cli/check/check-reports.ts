@@ -16,44 +16,53 @@ import {
 } from '../terminal/terminal.ts';
 import type { reportFlags } from './check-flags.ts';
 import type { Checked } from './repairs.ts';
-import type { Finding } from './rules.ts';
 
 /** Rows of the Markdown table: GitHub takes 1 MiB of a summary, and 64 KiB of a comment. */
 const MAX_ROWS = 200;
 
-/** Prints and writes the results in all formats that were asked for. @param open findings that were not repaired */
+/** Numbers of files, of findings that were not repaired, and of files that were. */
+type Summary = Readonly<Record<'files' | 'findings' | 'fixed', number>>;
+
+/** The reports that are files, by their flags. */
+const DOCUMENTS = { junit: junitOf, sarif: sarifOf, markdown: markdownOf };
+
+/**
+ * Prints and writes the results in all formats that were asked for.
+ *
+ * @returns how many findings were not repaired
+ */
 export async function report(
   checked: readonly Checked[],
   reports: v.InferOutput<typeof reportFlags>,
-  open: number,
-): Promise<void> {
-  const { json, quiet, annotate: annotates, junit, sarif, markdown } = reports;
+): Promise<number> {
+  const { json, quiet, annotate: annotates } = reports;
   const found = checked.filter(({ findings }) => findings.length > 0);
   const left = found.filter(({ fixed }) => !fixed);
-  const fixed = found.length - left.length;
-  const files = new Set(checked.map(({ file }) => file)).size;
-  const summary = { files, findings: open, fixed };
-  const printed = json || [junit, sarif, markdown].includes('-');
-  if (json) await printDocument(checked, summary);
-  else if (!quiet && !printed) await printFindings(found);
-  for (const one of annotates ? left : []) {
-    for (const { rule, message } of one.findings) {
-      annotate({ level: 'error', file: one.file, title: rule, message: message + adviceOf(one) });
-    }
+  const open = left.flatMap((one) => one.findings.map((finding) => ({ ...finding, one })));
+  const summary: Summary = {
+    files: new Set(checked.map(({ file }) => file)).size,
+    findings: open.length,
+    fixed: found.length - left.length,
+  };
+  const names = Object.keys(DOCUMENTS) as (keyof typeof DOCUMENTS)[];
+  if (json) await print(jsonOf(checked, summary));
+  else if (!quiet && names.every((name) => reports[name] !== '-')) await printFindings(found);
+  for (const { rule, message, one } of annotates ? open : []) {
+    annotate({ level: 'error', file: one.file, title: rule, message: message + adviceOf(one) });
   }
-  if (junit !== undefined) await write(junit, junitOf(checked, left));
-  if (sarif !== undefined) await write(sarif, sarifOf(left));
-  if (markdown !== undefined) await write(markdown, markdownOf(checked, summary));
-  if (quiet) return;
-  const problems = open === 0 ? 'no problems' : counted(open, 'problem');
-  const repaired = fixed > 0 ? `; ${counted(fixed, 'file')} repaired` : '';
-  printStderr(`${problems}; ${counted(files, 'file')} checked${repaired}`);
-}
-
-async function write(path: string, text: string): Promise<void> {
-  if (path === '-') return print(text);
-  const content = (descriptor: number) => void writeFileSync(descriptor, text);
-  await new Writer({ overwrite: true }).write(path, content);
+  for (const name of names) {
+    const path = reports[name];
+    const text = path === undefined ? '' : DOCUMENTS[name](checked, summary);
+    if (path === '-') await print(text);
+    else if (path !== undefined)
+      await new Writer({ overwrite: true }).write(path, (file) => void writeFileSync(file, text));
+  }
+  if (!quiet) {
+    const problems = open.length === 0 ? 'no problems' : counted(open.length, 'problem');
+    const repaired = summary.fixed > 0 ? `; ${counted(summary.fixed, 'file')} repaired` : '';
+    printStderr(`${problems}; ${counted(summary.files, 'file')} checked${repaired}`);
+  }
+  return open.length;
 }
 
 function adviceOf({ command, failure }: Checked): string {
@@ -64,23 +73,26 @@ function adviceOf({ command, failure }: Checked): string {
 async function printFindings(found: readonly Checked[]): Promise<void> {
   const wrapped = (text: string) => ({ text: printable(text), wraps: true });
   await printRows(
-    found.flatMap((one) => [
-      ...one.findings.map(({ rule, message }) => [one.file, rule, wrapped(message)]),
-      ...(one.fixed ? [[wrapped('  repaired')]] : []),
-      ...(one.failure === undefined ? [] : [[wrapped(`  not repaired: ${one.failure}`)]]),
-      ...(one.fixed || one.command === undefined ? [] : [[wrapped(`  fix: ${one.command}`)]]),
-    ]),
+    found.flatMap((one) => {
+      const { file, findings, fixed, failure, command } = one;
+      const notes = [
+        fixed && 'repaired',
+        failure !== undefined && `not repaired: ${failure}`,
+        !fixed && command !== undefined && `fix: ${command}`,
+      ];
+      return [
+        ...findings.map(({ rule, message }) => [file, rule, wrapped(message)]),
+        ...notes.flatMap((note) => (note ? [[wrapped(`  ${note}`)]] : [])),
+      ];
+    }),
     [{ minWidth: 12 }, {}, {}],
   );
 }
 
 /** One JSON document, a line for each file. */
-async function printDocument(checked: readonly Checked[], summary: object): Promise<void> {
-  await print(`{"operation":"check","summary":${jsonText(summary)},"results":[`);
-  for (const [index, { fix: _, recipe: __, ...one }] of checked.entries()) {
-    await print(`${index === 0 ? '' : ','}\n${jsonText(one)}`);
-  }
-  await print('\n]}\n');
+function jsonOf(checked: readonly Checked[], summary: Summary): string {
+  const lines = checked.map((one) => jsonText({ ...one, fix: undefined, recipe: undefined }));
+  return `{"operation":"check","summary":${jsonText(summary)},"results":[\n${lines.join(',\n')}\n]}\n`;
 }
 
 /** Text for XML 1.0, which has no characters for most controls and for U+FFFE and U+FFFF. */
@@ -89,50 +101,49 @@ function xml(text: string): string {
 }
 
 /** A report as Jenkins, GitLab and others read it: a test case for each file. */
-function junitOf(checked: readonly Checked[], left: readonly Checked[]): string {
-  const counts = `tests="${checked.length}" failures="${left.length}"`;
+function junitOf(checked: readonly Checked[]): string {
+  let failures = 0;
   const cases = checked.map((one) => {
     const name = `<testcase classname="oriel check" name="${xml(one.file)}"`;
-    if (one.fixed || one.findings.length === 0) return `${name}/>`;
-    const [{ rule, message }] = one.findings as [Finding];
-    const all = one.findings.map((finding) => `${finding.rule}: ${finding.message}`).join('\n');
-    const text = xml(all).replaceAll('\\n', '\n') + xml(adviceOf(one));
-    return `${name}><failure type="${xml(rule)}" message="${xml(message)}">${text}</failure></testcase>`;
+    const [first] = one.findings;
+    if (one.fixed || first === undefined) return `${name}/>`;
+    failures += 1;
+    const lines = one.findings.map(({ rule, message }) => xml(`${rule}: ${message}`));
+    const attributes = `type="${xml(first.rule)}" message="${xml(first.message)}"`;
+    const text = lines.join('\n') + xml(adviceOf(one));
+    return `${name}><failure ${attributes}>${text}</failure></testcase>`;
   });
-  const suite = [`<testsuite name="oriel check" ${counts} errors="0" skipped="0">`, ...cases];
-  const lines = ['<?xml version="1.0" encoding="UTF-8"?>', `<testsuites ${counts}>`, ...suite];
-  return `${[...lines, '</testsuite>', '</testsuites>'].join('\n')}\n`;
+  const counts = `tests="${checked.length}" failures="${failures}"`;
+  return [
+    '<?xml version="1.0" encoding="UTF-8"?>',
+    `<testsuites ${counts}>`,
+    `<testsuite name="oriel check" ${counts} errors="0" skipped="0">`,
+    ...cases,
+    '</testsuite>',
+    '</testsuites>\n',
+  ].join('\n');
 }
 
 /** Static Analysis Results Interchange Format (OASIS, 2.1.0). GitHub needs a region, also of files without lines. */
-function sarifOf(left: readonly Checked[]): string {
+function sarifOf(checked: readonly Checked[]): string {
   const root = process.env['GITHUB_WORKSPACE'] ?? '.';
-  const findings = left.flatMap((one) => one.findings.map((finding) => ({ ...finding, one })));
-  const rules = [...new Set(findings.map(({ rule }) => rule))];
-  const results = findings.map(({ rule, message, one }) => ({
-    ruleId: rule,
-    level: 'error',
-    message: { text: printable(message + adviceOf(one)) },
-    locations: [
-      {
-        physicalLocation: {
-          artifactLocation: {
-            uri: urlOf('', relative(root, resolve(one.file))),
-            uriBaseId: '%SRCROOT%',
-          },
-          region: { startLine: 1 },
-        },
-      },
-    ],
-  }));
-  const driver = {
-    name: 'Oriel',
-    rules: rules.map((id) => ({ id, shortDescription: { text: `oriel check: ${id}` } })),
-  };
+  const results = checked.flatMap((one) => {
+    const uri = urlOf('', relative(root, resolve(one.file)));
+    const artifactLocation = { uri, uriBaseId: '%SRCROOT%' };
+    const locations = [{ physicalLocation: { artifactLocation, region: { startLine: 1 } } }];
+    return (one.fixed ? [] : one.findings).map(({ rule, message }) => {
+      const text = printable(message + adviceOf(one));
+      return { ruleId: rule, level: 'error', message: { text }, locations };
+    });
+  });
+  const rules = [...new Set(results.map(({ ruleId }) => ruleId))].map((id) => {
+    return { id, shortDescription: { text: `oriel check: ${id}` } };
+  });
+  const tool = { driver: { name: 'Oriel', rules } };
   const log = {
     $schema: 'https://json.schemastore.org/sarif-2.1.0.json',
     version: '2.1.0',
-    runs: [{ tool: { driver }, columnKind: 'utf16CodeUnits', results }],
+    runs: [{ tool, columnKind: 'utf16CodeUnits', results }],
   };
   return `${JSON.stringify(log, null, 2)}\n`;
 }
@@ -144,42 +155,33 @@ function code(text: string): string {
 }
 
 /** A table of the files with findings, of those with another size than before, and of those that could be smaller. */
-function markdownOf(
-  checked: readonly Checked[],
-  { files, findings, fixed }: { files: number; findings: number; fixed: number },
-): string {
-  const sizes = checked.filter(({ optimized }) => optimized !== undefined);
-  const saved = sizes.reduce((sum, { size, optimized }) => sum + size - optimized!, 0);
+function markdownOf(checked: readonly Checked[], { files, findings, fixed }: Summary): string {
+  const saved = checked.reduce((sum, { size, optimized = size }) => sum + size - optimized, 0);
+  const isMeasured = checked.some(({ optimized }) => optimized !== undefined);
   const listed = checked.filter(
-    ({ findings: own, optimized, size, before = size }) =>
-      own.length > 0 || (optimized ?? size) < size || before !== size,
+    ({ findings: [any], optimized, size, before = size }) =>
+      any || (optimized ?? size) < size || before !== size,
   );
   const rows = listed.slice(0, MAX_ROWS).map((one) => {
-    const { file, size, before, optimized, findings: own } = one;
-    const change =
-      before === undefined || before === size
+    const { file, size, before = size, optimized = size, command } = one;
+    const sizes =
+      before === size
         ? humanBytes(size)
         : `${humanBytes(before)} → ${humanBytes(size)} (${humanChange(before, size) || 'new'})`;
-    const smaller = optimized === undefined || optimized === size;
-    const saving = smaller
-      ? ''
-      : `${humanBytes(size - optimized)} (${humanChange(size, optimized)})`;
-    const problems = own.map(({ rule, message }) => `${rule}: ${code(message)}`).join('<br>');
-    const state = one.fixed ? 'repaired' : one.command === undefined ? '' : code(one.command);
-    return `| ${[code(file), change, saving, problems, state].join(' | ')} |`;
+    const saving =
+      optimized === size ? '' : `${humanBytes(size - optimized)} (${humanChange(size, optimized)})`;
+    const problems = one.findings.map(({ rule, message }) => `${rule}: ${code(message)}`);
+    const fix = one.fixed ? 'repaired' : command === undefined ? '' : code(command);
+    return `| ${[code(file), sizes, saving, problems.join('<br>'), fix].join(' | ')} |`;
   });
-  const total = `${counted(findings, 'problem')} in ${counted(files, 'image')}`;
-  const head = [
-    '### Images',
-    '',
-    `${total}${fixed > 0 ? `, ${fixed} repaired` : ''}${sizes.length > 0 ? `. Optimising would save ${humanBytes(saved)}` : ''}.`,
-    '',
-  ];
   const more = listed.length - rows.length;
-  const table = ['| File | Size | Saving | Problems | Fix |', '| --- | --- | --- | --- | --- |'];
+  const total = `${counted(findings, 'problem')} in ${counted(files, 'image')}`;
+  const repaired = fixed > 0 ? `, ${fixed} repaired` : '';
+  const savings = isMeasured ? `. Optimising would save ${humanBytes(saved)}` : '';
+  const head = ['| File | Size | Saving | Problems | Fix |', '| --- | --- | --- | --- | --- |'];
   return [
-    ...head,
-    ...(rows.length > 0 ? [...table, ...rows, ''] : []),
+    ...['### Images', '', `${total}${repaired}${savings}.`, ''],
+    ...(rows.length > 0 ? [...head, ...rows, ''] : []),
     ...(more > 0 ? [`${counted(more, 'file')} more.`, ''] : []),
   ].join('\n');
 }

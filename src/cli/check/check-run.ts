@@ -9,23 +9,30 @@ import { readLimits, runFlags } from '../batch/image-flags.ts';
 import { type Planned, plannedInput } from '../batch/image-plan.ts';
 import { runImageCommand } from '../batch/image-run.ts';
 import { runPlanned } from '../batch/planned-run.ts';
-import { type CommandInput, type Flags, readFlags, usageFailure } from '../command/command.ts';
+import {
+  type CommandInput,
+  type Flags,
+  flagOf,
+  readFlags,
+  usageFailure,
+} from '../command/command.ts';
 import { findInputs, type Input, isInside } from '../files/inputs.ts';
 import { readText } from '../files/text-argument.ts';
 import { onInterrupt } from '../terminal/exit.ts';
+import { shellWord } from '../terminal/terminal.ts';
 import { type ChangedFiles, findChangedFiles } from './changed-files.ts';
 import { checkFlags, reportFlags } from './check-flags.ts';
 import { report } from './check-reports.ts';
-import { asPath, type Checked, commandLine, commandOf, fixOf, repair } from './repairs.ts';
-import { type Finding, findingsOf, forbidden, type Rules, readRules } from './rules.ts';
+import { asPath, type Checked, fixOf, repair } from './repairs.ts';
+import { type Finding, findingsOf, type Rules, readRules } from './rules.ts';
 
 const findingOf = ({ code, message }: CodedMessage): Finding => ({ rule: code, message });
-
-const isFound = ({ findings }: Checked) => findings.length > 0;
 
 /** What a run of the check needs throughout. */
 interface Context {
   readonly rules: Rules;
+  /** The files and folders to check. */
+  readonly paths: readonly string[];
   readonly reports: v.InferOutput<typeof reportFlags>;
   readonly flags: Flags;
   readonly changed: ChangedFiles | undefined;
@@ -40,31 +47,26 @@ export async function runCheck({ positionals: [given], flags }: CommandInput): P
   if ([json ? '-' : '', junit, sarif, markdown].filter((path) => path === '-').length > 1)
     throw usageFailure('standard output: expected one report, received several');
   const [rules, listed] = readRules(flags, options.rules);
-  const files = (given as readonly string[]).length > 0 ? (given as readonly string[]) : listed;
+  const paths = (given as readonly string[]).length > 0 ? (given as readonly string[]) : listed;
   const limits = readLimits({ ...flags, maxPixels: Math.max(50, rules.maxPixels ?? 0) });
   const run = readFlags(runFlags, { quiet: true, jobs: flags['jobs'] });
   const changed = options.base === undefined ? undefined : findChangedFiles(options.base);
   // Ends the process by exit, which removes the former versions.
   const removeHandlers = onInterrupt(async () => {});
-  const context: Context = { rules, reports, flags, changed, choices: { limits, run } };
+  const context: Context = { rules, paths, reports, flags, changed, choices: { limits, run } };
   try {
-    const found = await findInputs(files, { recursive: true, strict: true });
+    const found = await findInputs(paths, { recursive: true, strict: true });
     const inputs = found.filter(
       ({ filename, relativePath }) =>
         !relativePath.split(sep).includes('node_modules') &&
         (changed?.files.has(resolve(filename)) ?? true),
     );
     const checked = await inspectAll(inputs, context);
-    const known = new Set(checked.filter(isFound).map(({ file }) => file));
-    const outdated = await checkRecipe(files, context, false);
+    const known = new Set(checked.flatMap(({ file, findings: [any] }) => (any ? [file] : [])));
+    const outdated = await checkRecipe(context, false);
     checked.push(...outdated.filter(({ file, recipe }) => recipe || !known.has(file)));
-    if (options.fix) await fixAll(inputs, files, checked, context);
-    const open = checked.reduce(
-      (sum, { fixed, findings }) => sum + (fixed ? 0 : findings.length),
-      0,
-    );
-    await report(checked, reports, open);
-    return open > 0 ? 1 : 0;
+    if (options.fix) await fixAll(inputs, checked, context);
+    return (await report(checked, reports)) ? 1 : 0;
   } finally {
     removeHandlers();
     changed?.remove();
@@ -73,41 +75,35 @@ export async function runCheck({ positionals: [given], flags }: CommandInput): P
 
 /** Inspects files, and finds what violates the rules. */
 async function inspectAll(inputs: readonly Input[], context: Context): Promise<Checked[]> {
-  const { rules, reports, changed, choices } = context;
+  const { rules, paths, reports, changed, choices } = context;
+  const { forbid, minSsim, against } = rules;
   const savings = reports.markdown !== undefined && reports.savings;
   const references = inputs.map((input) => referenceOf(input, rules, changed));
   const planned = inputs.map((input, index): Planned => {
-    const reference = rules.minSsim === undefined ? undefined : references[index]?.path;
+    const reference = minSsim === undefined ? undefined : references[index]?.path;
     return { ...plannedInput(input), ...(reference !== undefined && { options: { reference } }) };
   });
   const checked: Checked[] = [];
-  const add = async ({
-    index,
-    inputFilename: file,
-    originalSize: size,
-    data,
-    error,
-  }: FileRecord) => {
+  const add = async (record: FileRecord) => {
+    const { inputFilename: file, originalSize: size, error } = record;
     if (error) return void checked.push({ file, size, findings: [findingOf(error)] });
-    const facts = data as Inspection;
+    const facts = record.data as Inspection;
     const { format, width, height, optimized } = facts;
-    const reference = references[index];
+    const reference = references[record.index];
     const findings = findingsOf(file, size, facts, rules);
     const fix = findings.length > 0 ? fixOf(file, facts, rules, findings, reference?.path) : null;
-    const formerName = rules.against === undefined && changed?.nameOf(resolve(file));
+    // Of a former version, the path from the folder counts.
+    const command = () => repairCommand(against === undefined ? [file] : paths, context);
     checked.push({
       ...{ file, size, format, width, height, findings },
       ...(reference && { before: reference.size }),
       ...(optimized !== undefined && { optimized: Math.min(size, optimized) }),
-      ...(fix && { fix, command: commandOf(file, fix, rules, formerName || undefined) }),
+      ...(fix && { fix, command: command() }),
     });
   };
-  const operation = {
-    name: 'inspect',
-    gives: 'data',
-    cost: savings ? 1500 : rules.minSsim ? 100 : 0.1,
-  } as const;
-  const all = { ...choices, options: { forbid: forbidden(rules), savings } };
+  const cost = savings ? 1500 : minSsim ? 100 : 0.1;
+  const operation = { name: 'inspect', gives: 'data', cost } as const;
+  const all = { ...choices, options: { forbid, savings } };
   await runPlanned(operation, planned, {}, all, () => ({ add, finish: async () => {} }), null);
   return checked;
 }
@@ -122,10 +118,17 @@ function referenceOf(input: Input, { against }: Rules, changed: ChangedFiles | u
   return path !== undefined && stat?.isFile() ? { path, size: stat.size } : undefined;
 }
 
+/** The command line that repairs files: this one with --fix, and without reports. */
+function repairCommand(paths: readonly string[], { flags }: Context): string {
+  const others = [...Object.keys(reportFlags.entries), 'fix'];
+  const kept = Object.entries(flags).filter(([name]) => !others.includes(name));
+  const words = kept.flatMap(([name, value]) => [flagOf(name), String(value)]);
+  return ['oriel', 'check', '--fix', ...words, ...paths.map(asPath)].map(shellWord).join(' ');
+}
+
 /** Repairs the files that can be, and inspects them again. */
 async function fixAll(
   inputs: readonly Input[],
-  files: readonly string[],
   checked: readonly Checked[],
   context: Context,
 ): Promise<void> {
@@ -133,10 +136,10 @@ async function fixAll(
   await repair(broken, sharedFlags(context));
   const inputOf = new Map(inputs.map((input) => [input.filename, input]));
   const repaired = broken.filter(({ failure }) => failure === undefined);
-  const sources = repaired.map(({ file, fix: { path } = { path: file } }) => ({
-    ...inputOf.get(file)!,
-    ...{ filename: path, source: { path } },
-  }));
+  const sources = repaired.map(({ file, fix }) => {
+    const { path } = fix!;
+    return { ...inputOf.get(file)!, filename: path, source: { path } };
+  });
   const again = await inspectAll(sources, context);
   for (const [index, one] of repaired.entries()) {
     const { findings } = again[index]!;
@@ -144,9 +147,10 @@ async function fixAll(
     else one.failure = `it still violates ${findings.map(({ rule }) => rule).join(', ')}`;
   }
   const outdated = checked.filter(({ recipe }) => recipe);
-  if (outdated.length > 0) await checkRecipe(files, context, true);
-  const left = outdated.length > 0 ? await checkRecipe(files, context, false) : [];
-  for (const one of outdated) one.fixed = !left.some(({ file }) => file === one.file);
+  if (outdated.length === 0) return;
+  await checkRecipe(context, true);
+  const left = new Set((await checkRecipe(context, false)).map(({ file }) => file));
+  for (const one of outdated) one.fixed = !left.has(one.file);
 }
 
 /** Flags of every image command that is run. */
@@ -155,15 +159,10 @@ function sharedFlags({ flags: { maxFileSize, timeout, jobs }, choices }: Context
 }
 
 /** Compares the outputs of a recipe with those that it would make, or makes them. */
-async function checkRecipe(
-  files: readonly string[],
-  context: Context,
-  write: boolean,
-): Promise<Checked[]> {
-  const { rules, changed } = context;
+async function checkRecipe(context: Context, overwrite: boolean): Promise<Checked[]> {
+  const { rules, paths, changed } = context;
   const { recipe, sources, out } = rules;
   if (recipe === undefined) return [];
-  const given = sources === undefined ? files : [sources];
   const isFile = !PRESETS.some((preset) => preset === recipe);
   // A changed recipe or output may concern any source.
   const moved = [...(changed?.files.keys() ?? []), ...(changed?.deleted ?? [])];
@@ -171,9 +170,7 @@ async function checkRecipe(
     (isFile && path === resolve(recipe)) || (out !== undefined && isInside(resolve(out), path));
   const isAll = changed === undefined || moved.some(isAny);
   const checked: Checked[] = [];
-  const target = out === undefined ? [] : ['--out', asPath(out)];
-  const words = ['run', asPath(recipe), '--recursive', '--overwrite', ...target];
-  const command = commandLine([...words, ...given.map(asPath)]);
+  const command = repairCommand(paths, context);
   const add = async (record: FileRecord) => {
     const { inputFilename: file, originalSize: size, outputs = [], error } = record;
     const wrong = outputs.filter(({ reason }) => reason && reason.code !== 'unchanged');
@@ -183,17 +180,14 @@ async function checkRecipe(
     if (wrong.length > 0) checked.push({ file, size, findings, command, recipe: true });
     else if (error) checked.push({ file, size, findings: [findingOf(error)] });
   };
-  const text = isFile ? readText(recipe, PRESETS) : recipe;
-  const mode = write ? { overwrite: true } : { check: true };
-  await runImageCommand(
-    findOperation('run')!,
-    given,
-    { ...sharedFlags(context), ...mode, recipe: text, recursive: true, out },
-    {
-      origin: recipe,
-      accepts: ({ filename }) => isAll || changed.files.has(resolve(filename)),
-      reportOf: () => ({ add, finish: async () => {} }),
-    },
-  );
+  const flags = {
+    ...{ ...sharedFlags(context), out, overwrite, check: !overwrite, recursive: true },
+    recipe: isFile ? readText(recipe, PRESETS) : recipe,
+  };
+  await runImageCommand(findOperation('run')!, sources === undefined ? paths : [sources], flags, {
+    origin: recipe,
+    accepts: ({ filename }) => isAll || changed.files.has(resolve(filename)),
+    reportOf: () => ({ add, finish: async () => {} }),
+  });
   return checked;
 }

@@ -10,7 +10,7 @@ import { isObject } from '../../schema/untrusted.ts';
 import { type Flags, flagOf, readFlags, usageFailure } from '../command/command.ts';
 import { readText } from '../files/text-argument.ts';
 import { humanBytes } from '../terminal/terminal.ts';
-import { itemsOf, RULES_FILE, ruleFields } from './check-flags.ts';
+import { RULES_FILE, ruleFields } from './check-flags.ts';
 
 const ruleFlags = v.strictObject(ruleFields);
 const rulesFile = v.strictObject({ ...ruleFields, paths: v.optional(v.array(v.string())) });
@@ -27,35 +27,31 @@ export interface Finding {
 /** The rules of the flags and of the file, and the paths in the file, which count from the working folder. @throws Failure for an error in either */
 export function readRules(flags: Flags, file: string | undefined): [Rules, readonly string[]] {
   const path = file ?? (existsSync(RULES_FILE) ? RULES_FILE : undefined);
-  const { paths, ...rules } = path === undefined ? {} : readFile(path);
-  const given = readFlags(ruleFlags, { ...rules, ...flags });
-  const { minSsim, against, sources, out, recipe } = given;
+  const { paths, ...inFile } = path === undefined ? {} : readFile(path);
+  const rules = readFlags(ruleFlags, { ...inFile, ...flags });
+  const { minSsim, against, sources, out, recipe } = rules;
   if (minSsim !== undefined && against === undefined && flags['base'] === undefined)
     throw usageFailure('--min-ssim: --base or --against is required: what to compare with');
   const needless = Object.entries({ sources, out }).find(([, value]) => value !== undefined);
   if (recipe === undefined && needless)
     throw usageFailure(`${flagOf(needless[0])}: only with --recipe`);
-  return [given, (paths as readonly string[] | undefined) ?? ['.']];
+  return [rules, (paths as readonly string[] | undefined) ?? ['.']];
 }
 
-/** The values of a file of rules. */
+/** The values of a file of rules, with lists and numbers as flags have them. */
 function readFile(file: string): Record<string, unknown> {
   const document = readDocument(readText(file, []), {}, 4000);
-  const value: unknown = document.value ?? {};
-  const fail = (faults: Parameters<typeof faultLines>[1]): never => {
-    const message = faultLines(file, faults, document, 20).join('\n');
-    throw new Failure('invalid_request', message, { code: 'invalid_recipe', param: 'rules' });
-  };
-  if (!isObject(value)) return fail([{ path: [], message: 'expected a map' }]);
-  const rules: Record<string, unknown> = { ...value };
-  for (const name of ['formats', 'forbid']) {
-    if (Array.isArray(rules[name])) rules[name] = rules[name].join(',');
+  const value = document.value ?? {};
+  const rules = { ...(isObject(value) && value) };
+  for (const name of ['formats', 'forbid', 'maxBytes']) {
+    const given = rules[name];
+    if (Array.isArray(given) || typeof given === 'number') rules[name] = String(given);
   }
-  if (typeof rules['maxBytes'] === 'number') rules['maxBytes'] = String(rules['maxBytes']);
-  const checked = checkAll(rulesFile, rules);
+  const checked = checkAll(rulesFile, isObject(value) ? rules : value);
   const faults = [...document.faults, ...('faults' in checked ? checked.faults : [])];
-  if (faults.length > 0) fail(faults);
-  return rules;
+  if (faults.length === 0) return rules;
+  const message = faultLines(file, faults, document, 20).join('\n');
+  throw new Failure('invalid_request', message, { code: 'invalid_recipe', param: 'rules' });
 }
 
 const EXTENSIONS: Readonly<Record<string, string>> = {
@@ -68,38 +64,33 @@ export function formatOfName(path: string): string | null {
   return formatOfExtension(extension) ?? EXTENSIONS[extension] ?? null;
 }
 
-/** The formats that may ship; none if all may. */
-export const wanted = ({ formats }: Rules) => (formats === undefined ? [] : itemsOf(formats));
-
-/** Kinds of metadata to look for. */
-export function forbidden({ forbid }: Rules): string[] {
-  return itemsOf(forbid).filter((kind) => kind !== 'none');
-}
-
 /** The rules that a file violates. @param size bytes of the file */
 export function findingsOf(path: string, size: number, facts: Inspection, rules: Rules): Finding[] {
-  const { format, width = 0, height = 0, metadata, ssim, incomparable } = facts;
-  const { maxBytes, maxWidth, maxHeight, maxPixels, minSsim } = rules;
-  const formats = wanted(rules);
-  const found: Finding[] = [];
-  const add = (rule: string, message: string) => void found.push({ rule, message });
-  const above = (value: number, most: number | undefined): most is number =>
-    most !== undefined && value > most;
-  const named = formatOfName(path);
-  if (named !== null && named !== format) add('extension', `the content is ${format}`);
-  if (formats.length > 0 && !formats.includes(format))
-    add('formats', `${format}, expected ${formats.join(' or ')}`);
-  if (above(size, maxBytes))
-    add('max-bytes', `${humanBytes(size)} (${size} bytes), more than ${maxBytes} bytes`);
-  if (above(width, maxWidth)) add('max-width', `${width} pixels wide, more than ${maxWidth}`);
-  if (above(height, maxHeight)) add('max-height', `${height} pixels high, more than ${maxHeight}`);
-  const megapixels = (width * height) / 1e6;
-  if (above(megapixels, maxPixels))
-    add('max-pixels', `${width}x${height}, more than ${maxPixels} megapixels`);
-  if (metadata.length > 0) add('forbid', `has metadata that must not ship: ${metadata.join(', ')}`);
-  if (incomparable !== undefined)
-    add('min-ssim', `cannot be compared with the former version: ${incomparable}`);
-  if (ssim !== undefined && ssim < minSsim!)
-    add('min-ssim', `SSIM ${ssim} to the former version, less than ${minSsim}`);
-  return found;
+  const { format, width = 0, height = 0, metadata, ssim = 1, incomparable } = facts;
+  const { maxBytes, maxWidth, maxHeight, maxPixels, minSsim = 0, formats = [format] } = rules;
+  const isAbove = (value: number, most = Number.POSITIVE_INFINITY) => value > most;
+  const checks: readonly (readonly [rule: string, isViolated: boolean, message: string])[] = [
+    ['extension', (formatOfName(path) ?? format) !== format, `the content is ${format}`],
+    ['formats', !formats.includes(format), `${format}, expected ${formats.join(' or ')}`],
+    [
+      'max-bytes',
+      isAbove(size, maxBytes),
+      `${humanBytes(size)} (${size} bytes), more than ${maxBytes} bytes`,
+    ],
+    ['max-width', isAbove(width, maxWidth), `${width} pixels wide, more than ${maxWidth}`],
+    ['max-height', isAbove(height, maxHeight), `${height} pixels high, more than ${maxHeight}`],
+    [
+      'max-pixels',
+      isAbove((width * height) / 1e6, maxPixels),
+      `${width}x${height}, more than ${maxPixels} megapixels`,
+    ],
+    ['forbid', metadata.length > 0, `has metadata that must not ship: ${metadata.join(', ')}`],
+    [
+      'min-ssim',
+      incomparable !== undefined,
+      `cannot be compared with the former version: ${incomparable}`,
+    ],
+    ['min-ssim', ssim < minSsim, `SSIM ${ssim} to the former version, less than ${minSsim}`],
+  ];
+  return checks.flatMap(([rule, isViolated, message]) => (isViolated ? [{ rule, message }] : []));
 }

@@ -4,7 +4,7 @@ import { FAILURE_TYPES, Failure } from '../../failure.ts';
 import { listOf, objectOf, objectsOf, textOf, textsOf } from '../../schema/untrusted.ts';
 import { isTerminal, TASK_STATES } from '../../store/task.ts';
 import { Spinner } from '../terminal/progress.ts';
-import { printJson } from '../terminal/terminal.ts';
+import { printJson, shellWord } from '../terminal/terminal.ts';
 import type { resultFlags } from './client-flags.ts';
 import type { Output, Results } from './results.ts';
 import type { Session } from './session.ts';
@@ -110,10 +110,6 @@ export async function saveResults(
 export function resumeHint(id: string, out: string | undefined): string {
   const place = out === undefined ? '' : ` --out ${shellWord(out)}`;
   return `\`oriel task ${shellWord(id)} --wait${place}\` picks it up again`;
-}
-
-function shellWord(text: string): string {
-  return /^[\w./:@%+=-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
 /** Milliseconds between two requests: the first, the maximum, and the factor of growth. */

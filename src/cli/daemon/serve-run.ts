@@ -10,7 +10,7 @@ import type { Actor } from '../../store/audit/entry.ts';
 import { hintOf } from '../../store/key.ts';
 import { readFlags } from '../command/command.ts';
 import { noteNativeCode } from '../terminal/exit.ts';
-import { printStderrLines } from '../terminal/terminal.ts';
+import { printStderrLines, shellWord } from '../terminal/terminal.ts';
 import { cassettesOf, isReplay } from './cassette-settings.ts';
 import { serveFlags } from './daemon-flags.ts';
 
@@ -111,7 +111,6 @@ function withFlags(config: Config, flags: v.InferOutput<typeof serveFlags>): Con
 async function printFirstKey({ log, url }: Daemon, first: FirstKey) {
   const { key, file } = first;
   const inTerminal = process.stderr.isTTY;
-  const quoted = (path: string) => `'${path.replaceAll("'", "'\\''")}'`;
   if (!inTerminal) {
     const hint = hintOf(key);
     log.warn(
@@ -119,7 +118,7 @@ async function printFirstKey({ log, url }: Daemon, first: FirstKey) {
       "the owner's first API key is in a file; store it safely, then delete it",
     );
   }
-  const secret = inTerminal ? key : `$(cat ${quoted(file)})`;
+  const secret = inTerminal ? key : `$(cat ${shellWord(file)})`;
   const title = inTerminal ? 'API key, shown this once' : 'API key, in a file';
   printStderrLines(`
 Address: ${url}

@@ -90,6 +90,18 @@ export function swatch(hex: string, depth: number): string {
   return '';
 }
 
+/**
+ * A word of a shell's command line. Bash, zsh and ksh read `$'…'`, which control characters need. No word has `##[`,
+ * which the runner of GitHub Actions reads as a command.
+ */
+export function shellWord(word: string): string {
+  if (/^[\w@%+=:,./-]+$/.test(word)) return word;
+  const escaped = printable(word.replaceAll('\\', '\\\\')).replaceAll("'", "\\'");
+  return printable(word) === word
+    ? `'${word.replaceAll("'", "'\\''").replaceAll('##[', "#''#[")}'`
+    : `$'${escaped.replaceAll('##[', '#\\x23[')}'`;
+}
+
 /** A number with its noun, as `1 file` or `2 files`. */
 export function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`;

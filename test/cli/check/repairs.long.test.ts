@@ -95,7 +95,7 @@ describe('repairs', () => {
     const missing = await check(cwd, [...args, '--json']);
     expect(rulesOf(missing)).toEqual({ 'in/sub/a.png': 'output_missing output_missing' });
     expect(resultsOf(missing)[1]!.command).toBe(
-      'oriel run r.yaml --recursive --overwrite --out out in',
+      'oriel check --fix --recipe r.yaml --sources in --out out in',
     );
     expect((await check(cwd, [...args, '--fix'])).status).toBe(0);
     expect(filesBelow(join(cwd, 'out'))).toEqual(['sub/a-20w.webp', 'sub/a-40w.webp']);
