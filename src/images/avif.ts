@@ -24,6 +24,15 @@ function* boxes(bytes: Buffer) {
   }
 }
 
+/** Whether a file ends within a box. */
+export function isTruncatedAvif(bytes: Uint8Array): boolean {
+  const { buffer, byteOffset, byteLength } = bytes;
+  let end = byteOffset;
+  for (const { body } of boxes(Buffer.from(buffer, byteOffset, byteLength)))
+    end = body.byteOffset + body.length;
+  return end + 8 <= byteOffset + byteLength;
+}
+
 function child(bytes: Buffer, name: string): Buffer {
   for (const { type, body } of boxes(bytes)) if (type === name) return body;
   return Buffer.alloc(0);

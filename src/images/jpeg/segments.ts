@@ -34,6 +34,9 @@ export interface Segment {
 /** Most bytes of a segment's content: its length has 16 bits and counts itself. */
 export const MAX_SEGMENT_BYTES = 65_533;
 
+/** Segments before the first scan; files of cameras have tens, and some hundred with a long profile or XMP. */
+const MAX_SEGMENTS = 100_000;
+
 /** A file up to its first scan, and the bytes after. */
 export interface JpegFile {
   readonly segments: readonly Segment[];
@@ -48,7 +51,7 @@ export function splitJpeg(bytes: Uint8Array): JpegFile {
   for (let at = 2; ; ) {
     const { marker, data, start, end } = readSegment(file, at);
     if (marker === MARKER.SOS) return { segments, scans: file.subarray(start) };
-    if (marker === MARKER.EOI) throw damaged('it has no scan');
+    if (marker === MARKER.EOI || segments.length >= MAX_SEGMENTS) throw damaged('it has no scan');
     segments.push({ marker, data });
     at = end;
   }

@@ -1,3 +1,4 @@
+import { isTruncatedAvif } from '../avif.ts';
 import { readHeader, type Size } from '../decoding/header.ts';
 import { orientationOf, readExif } from '../exif/exif.ts';
 import { fileFailure } from '../file-error.ts';
@@ -5,7 +6,7 @@ import { isTruncatedGif } from '../gif.ts';
 import type { ImageInput } from '../input.ts';
 import { isFrameHeader } from '../jpeg/frame.ts';
 import { exifOf, isKind } from '../jpeg/metadata.ts';
-import { damaged, joinJpeg, MARKER, readSegment, type Segment } from '../jpeg/segments.ts';
+import { damaged, joinJpeg, MARKER, splitJpeg } from '../jpeg/segments.ts';
 import { checkPixels } from '../limits.ts';
 import type { EditResult, MetadataEdit } from '../metadata/edit.ts';
 import { editJpeg } from '../metadata/jpeg.ts';
@@ -28,16 +29,15 @@ export interface Scan {
   readonly metadata: readonly string[];
 }
 
-/** Bytes that are read at once. Segments and chunks that are longer are read as a whole. */
+/** Bytes that are read at once. Chunks that are longer are read as a whole. */
 const WINDOW = 4096;
-/** Chunks of metadata that are longer are not looked at, nor files of more segments or chunks. */
+/** Chunks of metadata that are longer are not looked at, nor files of more chunks. */
 const MAX_CHUNK = 16 * 1024 * 1024;
 const MAX_PARTS = 100_000;
 /** Bytes of the end of a JPEG in which its last marker is looked for at once. */
 const TAIL = 65_536;
 /** Bits of a side in the header of a bitstream of WebP. */
 const SIDE = 0x3fff;
-const FILL = Buffer.from([0xff, 0xff]);
 const END = Buffer.from([0xff, MARKER.EOI]);
 /** A scan without a picture, and the end. */
 const EMPTY_SCAN = Buffer.from([0xff, MARKER.SOS, 0, 2, 0xff, MARKER.EOI]);
@@ -65,26 +65,27 @@ async function scanFormat(input: ImageInput, kinds: readonly string[]): Promise<
   if (sniffed === null) throw fileFailure('unsupported_format', 'not an image of a known format');
   if ('unsupported' in sniffed) return { format: sniffed.unsupported, metadata: [] };
   const { format } = sniffed;
-  switch (format) {
-    case 'jpeg':
-      return scanJpeg(input, kinds);
-    case 'png':
-      return scanPng(input, kinds);
-    case 'webp':
-      return scanWebp(input, kinds);
-    case 'svg':
-    case 'heic':
-      return { format, metadata: [] };
-    default:
-      return scanDecoded(input, kinds);
-  }
+  if (format === 'svg' || format === 'heic') return { format, metadata: [] };
+  const skim = SKIMMED[format as keyof typeof SKIMMED];
+  if (!skim) return scanDecoded(input, kinds);
+  const { width, height, exif, edit } = skim(input);
+  // The height of a JPEG may stand after its first scan.
+  if (height === 0) return { ...(await scanDecoded(input, [])), metadata: kindsIn(kinds, edit) };
+  // Orientations from 5 on exchange the sides.
+  const isUpright = orientationOf(exif) < 5;
+  return {
+    format,
+    width: isUpright ? width : height,
+    height: isUpright ? height : width,
+    metadata: kindsIn(kinds, edit),
+  };
 }
 
 /** Facts that the decoder reads. */
 async function scanDecoded(input: ImageInput, kinds: readonly string[]): Promise<Scan> {
   const { format, width, height, exif, metadata } = await readHeader(input);
   if (format === 'gif' && isTruncatedGif(input.file)) throw brokenOff('GIF');
-  if (format === 'avif' && boxesEnd(input) > input.size) throw brokenOff('AVIF');
+  if (format === 'avif' && isTruncatedAvif(input.file)) throw brokenOff('AVIF');
   const tags = exif && readExif(exif);
   const { xmp, iptc, icc } = metadata;
   const gps = (tags && 'GPSLatitude' in tags.gps) || (xmp && withoutGps(xmp) !== xmp);
@@ -93,27 +94,12 @@ async function scanDecoded(input: ImageInput, kinds: readonly string[]): Promise
   return { format, width, height, metadata: kinds.filter((kind) => has[kind as keyof typeof has]) };
 }
 
-/** The end of the last box of a file (ISO/IEC 14496-12, 4.2). */
-function boxesEnd(input: ImageInput): number {
-  const take = rangeReader(input);
-  let at = 0;
-  while (at + 16 <= input.size) {
-    const head = take(at, 16);
-    const short = head.readUInt32BE(0);
-    const length = short === 1 ? Number(head.readBigUInt64BE(8)) : short;
-    // The last box may have no length.
-    if (length < 8) break;
-    at += length;
-  }
-  return at;
-}
-
 function brokenOff(format: string) {
   return fileFailure('corrupt_image', `this ${format} image is damaged: it breaks off`);
 }
 
 /** Kinds of metadata whose removal changes a file. @param edit may rewrite the file in any case */
-function kindsIn(kinds: readonly string[], edit: (edit: MetadataEdit) => EditResult): string[] {
+function kindsIn(kinds: readonly string[], edit: Skimmed['edit']): string[] {
   const without = (...strip: string[]) => edit({ strip: new Set(strip), set: [] }).bytes;
   const same = without();
   return kinds.filter((kind) => {
@@ -126,52 +112,43 @@ function kindsIn(kinds: readonly string[], edit: (edit: MetadataEdit) => EditRes
   });
 }
 
-/** Reads ranges of a file, small ones through a window. Shorter at the end of the file. */
-function rangeReader(input: ImageInput): (at: number, length: number) => Buffer {
-  let start = 0;
-  let window = input.part(0, WINDOW);
-  return (at, length) => {
-    if (at < start || at + length > start + window.length) {
-      start = at;
-      window = input.part(at, Math.max(length, WINDOW));
-    }
-    return window.subarray(at - start, at - start + length);
-  };
+/** A file without its picture. */
+interface Skimmed {
+  /** Sides as stored. */
+  readonly width: number;
+  readonly height: number;
+  readonly exif: Uint8Array | null;
+  readonly edit: (edit: MetadataEdit) => EditResult;
 }
 
-/** Width and height as displayed: orientations from 5 on exchange them. */
-function displayed(width: number, height: number, exif: Uint8Array | null) {
-  return orientationOf(exif) < 5 ? { width, height } : { width: height, height: width };
-}
+const SKIMMED = { jpeg: skimJpeg, png: skimPng, webp: skimWebp };
 
-async function scanJpeg(input: ImageInput, kinds: readonly string[]): Promise<Scan> {
-  const take = rangeReader(input);
-  const segments: Segment[] = [];
-  let at = 2;
-  for (;;) {
-    while (take(at, 2).equals(FILL)) at += 1;
-    const head = take(at, 4);
-    const length = head.length < 4 ? 0 : head.readUInt16BE(2);
-    const { marker, data } = readSegment(take(at, 2 + length), 0);
-    if (marker === MARKER.EOI || segments.length > MAX_PARTS) throw damaged('it has no scan');
-    at += 2 + length;
-    if (marker === MARKER.SOS) break;
-    // Their offsets count from the start of the whole file.
-    if (!isKind({ marker, data }, 'pictures')) segments.push({ marker, data: Buffer.from(data) });
-  }
-  if (!hasEnd(input, at)) throw brokenOff('JPEG');
+function skimJpeg(input: ImageInput): Skimmed {
+  const { segments, scans } = jpegHead(input);
+  if (!hasEnd(input, scans)) throw brokenOff('JPEG');
   const frame = segments.find(({ marker }) => isFrameHeader(marker))?.data;
   if (!frame || frame.length < 6) throw damaged('it has no frame header');
-  const [height, width] = [frame.readUInt16BE(1), frame.readUInt16BE(3)];
-  const withoutPicture = joinJpeg(segments, EMPTY_SCAN);
+  // The offsets of further pictures count from the start of the whole file.
+  const kept = segments.filter((segment) => !isKind(segment, 'pictures'));
+  const withoutPicture = joinJpeg(kept, EMPTY_SCAN);
   return {
-    format: 'jpeg',
-    // A height of 0 stands after the first scan.
-    ...(height === 0
-      ? sizeOf(await readHeader(input))
-      : displayed(width, height, exifOf(segments))),
-    metadata: kindsIn(kinds, (edit) => editJpeg(withoutPicture, edit)),
+    ...{ width: frame.readUInt16BE(3), height: frame.readUInt16BE(1), exif: exifOf(segments) },
+    edit: (edit) => editJpeg(withoutPicture, edit),
   };
+}
+
+/** The segments of a JPEG up to its first scan, and the place of that. */
+function jpegHead(input: ImageInput) {
+  for (let length = WINDOW; ; length *= 4) {
+    const head = input.part(0, length);
+    try {
+      const { segments, scans } = splitJpeg(head);
+      return { segments, scans: head.length - scans.length };
+    } catch (error) {
+      // The first scan may begin later.
+      if (head.length < length || length > MAX_CHUNK) throw error;
+    }
+  }
 }
 
 /** Whether a JPEG has the marker of its end, after which cameras append other data. */
@@ -183,52 +160,77 @@ function hasEnd(input: ImageInput, from: number): boolean {
   return false;
 }
 
-function scanPng(input: ImageInput, kinds: readonly string[]): Scan {
-  const take = rangeReader(input);
-  const parts: Buffer[] = [Buffer.from(take(0, 8))];
-  for (let at = 8, name = ''; name !== 'IEND'; ) {
+/**
+ * Reads the heads of the chunks of a file, and the chunks that the caller asks for.
+ *
+ * @param start place of the first chunk; `end` that after the last one; `multiple` to which lengths are padded
+ * @param measure name and length of a chunk with its head, by its first 8 bytes
+ * @throws Failure corrupt_image if the file breaks off
+ */
+function* chunksOf(
+  input: ImageInput,
+  format: string,
+  [start, end, multiple]: readonly [start: number, end: number, multiple: number],
+  measure: (head: Buffer) => readonly [name: string, length: number],
+) {
+  let from = 0;
+  let window = input.part(0, WINDOW);
+  const take = (at: number, length: number): Buffer => {
+    if (at < from || at + length > from + window.length) {
+      from = at;
+      window = input.part(at, Math.max(length, WINDOW));
+    }
+    return Buffer.from(window.subarray(at - from, at - from + length));
+  };
+  for (let at = start, count = 1; at + 8 <= end; count += 1) {
     const head = take(at, 8);
-    const length = head.length < 8 ? input.size : 12 + head.readUInt32BE(0);
-    if (at + length > input.size || parts.length > MAX_PARTS) throw brokenOff('PNG');
-    name = head.toString('latin1', 4, 8);
-    if (!PICTURES.has(name) && length < MAX_CHUNK) parts.push(Buffer.from(take(at, length)));
-    at += length;
+    const [name, length] = head.length < 8 ? ['', end] : measure(head);
+    if (at + length > end || count > MAX_PARTS) throw brokenOff(format);
+    yield { name, length, read: (bytes: number, place = at) => take(place, bytes) };
+    at += length + (length % multiple);
   }
-  const withoutPicture = Buffer.concat(parts);
+}
+
+function skimPng(input: ImageInput): Skimmed {
+  const kept: Buffer[] = [input.part(0, 8)];
+  const measure = (head: Buffer) =>
+    [head.toString('latin1', 4), 12 + head.readUInt32BE(0)] as const;
+  for (const { name, length, read } of chunksOf(input, 'PNG', [8, input.size + 8, 1], measure)) {
+    if (!PICTURES.has(name) && length < MAX_CHUNK) kept.push(read(length));
+    if (name === 'IEND') break;
+  }
+  const withoutPicture = Buffer.concat(kept);
   const chunks = [...pngChunks(withoutPicture)];
   const [header] = chunks;
   if (header?.name !== 'IHDR' || header.data.length < 13) throw brokenOff('PNG');
   const texts = () => chunks.map(exifOfText).find((exif) => exif !== null) ?? null;
-  const exif = chunks.find(({ name }) => name === 'eXIf')?.data ?? texts();
   return {
-    format: 'png',
-    ...displayed(header.data.readUInt32BE(0), header.data.readUInt32BE(4), exif),
-    metadata: kindsIn(kinds, (edit) => editPng(withoutPicture, edit)),
+    width: header.data.readUInt32BE(0),
+    height: header.data.readUInt32BE(4),
+    exif: chunks.find(({ name }) => name === 'eXIf')?.data ?? texts(),
+    edit: (edit) => editPng(withoutPicture, edit),
   };
 }
 
-function scanWebp(input: ImageInput, kinds: readonly string[]): Scan {
-  const take = rangeReader(input);
-  const end = input.size < WEBP_HEADER_BYTES ? 0 : 8 + take(0, 8).readUInt32LE(4);
+function skimWebp(input: ImageInput): Skimmed {
+  const end = input.size < WEBP_HEADER_BYTES ? 0 : 8 + input.part(4, 4).readUInt32LE(0);
   if (end < WEBP_HEADER_BYTES || end > input.size) throw brokenOff('WEBP');
   const chunks: WebpChunk[] = [];
-  for (let at = WEBP_HEADER_BYTES; at + 8 <= end; ) {
-    const head = take(at, 8);
-    const [name, length] = [head.toString('latin1', 0, 4), head.readUInt32LE(4)];
-    if (at + 8 + length > end || chunks.length > MAX_PARTS) throw brokenOff('WEBP');
-    const kept = PICTURES.has(name) || length > MAX_CHUNK ? Math.min(length, 16) : length;
-    chunks.push({ name, data: Buffer.from(take(at + 8, kept)) });
-    at += 8 + length + (length % 2);
+  const measure = (head: Buffer) =>
+    [head.toString('latin1', 0, 4), 8 + head.readUInt32LE(4)] as const;
+  const place = [WEBP_HEADER_BYTES, end, 2] as const;
+  for (const { name, length, read } of chunksOf(input, 'WEBP', place, measure)) {
+    const kept = PICTURES.has(name) || length > MAX_CHUNK ? Math.min(length, 24) : length;
+    chunks.push({ name, data: read(kept).subarray(8) });
   }
   const [first] = chunks;
-  const exif = chunks.find(({ name }) => name === 'EXIF')?.data ?? null;
   const size = first ? webpSize(first) : null;
   if (size === null) throw brokenOff('WEBP');
   const withoutPicture = webpOf(chunks);
   return {
-    format: 'webp',
-    ...displayed(size.width, size.height, exif),
-    metadata: kindsIn(kinds, (edit) => editWebp(withoutPicture, edit, size)),
+    ...size,
+    exif: chunks.find(({ name }) => name === 'EXIF')?.data ?? null,
+    edit: (edit) => editWebp(withoutPicture, edit, size),
   };
 }
 
@@ -241,8 +243,4 @@ function webpSize({ name, data }: WebpChunk): Size | null {
     return { width: data.readUInt16LE(6) & SIDE, height: data.readUInt16LE(8) & SIDE };
   const bits = data.readUInt32LE(1);
   return name === 'VP8L' ? { width: 1 + (bits & SIDE), height: 1 + ((bits >>> 14) & SIDE) } : null;
-}
-
-function sizeOf({ width, height }: Size): Size {
-  return { width, height };
 }
