@@ -119,8 +119,10 @@ function referenceOf(input: Input, { against }: Rules, changed: ChangedFiles | u
 }
 
 /** The command line that repairs files: this one with --fix, and without reports. */
-function repairCommand(paths: readonly string[], { flags }: Context): string {
-  const others = [...Object.keys(reportFlags.entries), 'fix'];
+function repairCommand(paths: readonly string[], { flags, rules }: Context): string {
+  // Other clones may not have the base.
+  const needsBase = rules.minSsim !== undefined;
+  const others = [...Object.keys(reportFlags.entries), 'fix', needsBase ? '' : 'base'];
   const kept = Object.entries(flags).filter(([name]) => !others.includes(name));
   const words = kept.flatMap(([name, value]) => [flagOf(name), String(value)]);
   return ['oriel', 'check', '--fix', ...words, ...paths.map(asPath)].map(shellWord).join(' ');

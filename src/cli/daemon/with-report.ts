@@ -20,13 +20,7 @@ const NONE = {
 type Totals = Readonly<typeof NONE>;
 
 /** The requests of a command, by the names of models, and of endpoints that have none. */
-export interface WithReport extends Totals {
-  readonly models: readonly (Totals & { readonly model: string })[];
-  /** The most frequent first. */
-  readonly failures: ReturnType<typeof failuresOf>;
-  /** A message for each miss. */
-  readonly missed: readonly string[];
-}
+export type WithReport = Awaited<ReturnType<typeof reportOf>>;
 
 /** Endpoints of forms or with a default model: the store counts their failures by model, except for invalid requests. */
 const COUNTED_BY_STORE = /moderations$|transcriptions$/;
@@ -41,7 +35,7 @@ function sum(one: Totals, other: Totals): Totals {
 const isFailed = ({ status, errorType }: RequestRecord) => status >= 400 || errorType !== null;
 
 /** Sums the requests that a daemon has answered. */
-export async function reportOf(store: Store, misses: readonly CassetteMiss[]): Promise<WithReport> {
+export async function reportOf(store: Store, misses: readonly CassetteMiss[]) {
   const requests = await requestsOf(store);
   const models = new Map<string, Totals>();
   const add = (model: string, totals: Partial<Totals>) =>
@@ -65,13 +59,12 @@ export async function reportOf(store: Store, misses: readonly CassetteMiss[]): P
     add(namedModel ?? route, { requests: 1, failed: 1 });
   }
   for (const { model } of misses) add(model, { misses: 1 });
-  const rows = [...models].map(([model, totals]) => ({ model, ...totals }));
-  rows.sort((a, b) => (a.model < b.model ? -1 : 1));
+  const names = [...models.keys()].sort();
   return {
-    ...rows.reduce<Totals>(sum, NONE),
-    models: rows,
+    ...[...models.values()].reduce(sum, NONE),
+    models: names.map((model) => ({ model, ...models.get(model)! })),
     failures: failuresOf(requests),
-    // Clients repeat a request that failed.
+    // A message for each miss: clients repeat a request that failed.
     missed: [...new Set(misses.map(({ message }) => message))],
   };
 }
@@ -90,18 +83,21 @@ async function requestsOf({ requests }: Store): Promise<readonly RequestRecord[]
   return found.reverse();
 }
 
+/** The failures of requests, the most frequent first. */
 function failuresOf(requests: readonly RequestRecord[]) {
-  const counts = new Map<string, number>();
-  for (const { status, errorCode, errorType, errorMessage } of requests.filter(isFailed)) {
-    const failure = JSON.stringify({ status, code: errorCode ?? errorType, message: errorMessage });
-    counts.set(failure, (counts.get(failure) ?? 0) + 1);
+  const failures = new Map<string, ReturnType<typeof failureOf> & { readonly count: number }>();
+  for (const failure of requests.filter(isFailed).map(failureOf)) {
+    const key = JSON.stringify(failure);
+    failures.set(key, { ...failure, count: (failures.get(key)?.count ?? 0) + 1 });
   }
-  return [...counts]
-    .map(([failure, count]) => ({ ...(JSON.parse(failure) as FailureText), count }))
-    .sort((one, other) => other.count - one.count);
+  return [...failures.values()].sort((one, other) => other.count - one.count);
 }
 
-type FailureText = Record<'code' | 'message', string | null> & { readonly status: number };
+const failureOf = ({ status, errorCode, errorType, errorMessage }: RequestRecord) => ({
+  status,
+  code: errorCode ?? errorType,
+  message: errorMessage,
+});
 
 /** Failures that are printed, of which the JSON has all. */
 const MAX_FAILURES = 5;

@@ -129,6 +129,10 @@ describe('--base and --against', () => {
     expect(rulesOf(run)).toEqual({ 'sub/untracked.jpg': 'forbid', 'worse.jpg': 'min-ssim' });
     const { before, command } = resultsOf(run)[2]!;
     expect(before).toBe(jpeg.length);
+    const commands = resultsOf(await check(cwd, words`--base main --json`)).map(
+      (one) => one.command,
+    );
+    expect(commands).toContain('oriel check --fix sub/untracked.jpg');
     const below = await check(join(cwd, 'sub'), [...args, '--json']);
     expect(rulesOf(below)).toEqual({ 'untracked.jpg': 'forbid' });
     const options = { cwd, env: { ...process.env, ...SHELL_ENVIRONMENT } };
