@@ -18,12 +18,13 @@ const GIT_ENVIRONMENT = {
   ),
 };
 
-function git(cwd: string, ...args: string[]): string {
+export function git(cwd: string, ...args: string[]): string {
   const env = { ...process.env, ...GIT_ENVIRONMENT };
   return execFileSync('git', args, { cwd, env, encoding: 'utf8', stdio: 'pipe' }).trim();
 }
 
-function commit(cwd: string, files: Files): string {
+/** Changes files of a repository, of which null deletes. @returns the commit */
+export function commit(cwd: string, files: Files = {}): string {
   for (const [name, content] of Object.entries(files)) {
     const path = join(cwd, name);
     mkdirSync(dirname(path), { recursive: true });

@@ -41,10 +41,7 @@ export const ruleFields = {
     listOf([...STRIP_KINDS, 'none'], 'metadata that must not ship; none allows all'),
     'gps',
   ),
-  minSsim: v.optional(
-    field(number(0.5, 1), 'lowest SSIM against the former version (--base, --against)'),
-  ),
-  against: textFlag('folder with the former versions', 'a folder', PATH),
+  minSsim: v.optional(field(number(0.5, 1), 'lowest SSIM to the former version at --base')),
   recipe: textFlag('recipe whose outputs must be up to date', 'a file, or a preset', PATH),
   sources: textFlag(
     'files of the recipe; default the checked ones',

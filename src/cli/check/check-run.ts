@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs';
-import { join, resolve, sep } from 'node:path';
+import { resolve, sep } from 'node:path';
 import type * as v from 'valibot';
 import type { CodedMessage, FileRecord } from '../../operations/batch/batch-record.ts';
 import { PRESETS } from '../../operations/recipe/recipe.ts';
@@ -75,10 +75,10 @@ export async function runCheck({ positionals: [given], flags }: CommandInput): P
 
 /** Inspects files, and finds what violates the rules. */
 async function inspectAll(inputs: readonly Input[], context: Context): Promise<Checked[]> {
-  const { rules, paths, reports, changed, choices } = context;
-  const { forbid, minSsim, against } = rules;
+  const { rules, reports, changed, choices } = context;
+  const { forbid, minSsim } = rules;
   const savings = reports.markdown !== undefined && reports.savings;
-  const references = inputs.map((input) => referenceOf(input, rules, changed));
+  const references = inputs.map((input) => referenceOf(input, changed));
   const planned = inputs.map((input, index): Planned => {
     const reference = minSsim === undefined ? undefined : references[index]?.path;
     return { ...plannedInput(input), ...(reference !== undefined && { options: { reference } }) };
@@ -92,13 +92,11 @@ async function inspectAll(inputs: readonly Input[], context: Context): Promise<C
     const reference = references[record.index];
     const findings = findingsOf(file, size, facts, rules);
     const fix = findings.length > 0 ? fixOf(file, facts, rules, findings, reference?.path) : null;
-    // Of a former version, the path from the folder counts.
-    const command = () => repairCommand(against === undefined ? [file] : paths, context);
     checked.push({
       ...{ file, size, format, width, height, findings },
       ...(reference && { before: reference.size }),
       ...(optimized !== undefined && { optimized: Math.min(size, optimized) }),
-      ...(fix && { fix, command: command() }),
+      ...(fix && { fix, command: repairCommand([file], context) }),
     });
   };
   const cost = savings ? 1500 : minSsim ? 100 : 0.1;
@@ -109,13 +107,9 @@ async function inspectAll(inputs: readonly Input[], context: Context): Promise<C
 }
 
 /** The former version of a file; undefined if there is none. */
-function referenceOf(input: Input, { against }: Rules, changed: ChangedFiles | undefined) {
-  const path =
-    against === undefined
-      ? changed?.files.get(resolve(input.filename))
-      : join(against, input.relativePath);
-  const stat = path === undefined ? undefined : statSync(path, { throwIfNoEntry: false });
-  return path !== undefined && stat?.isFile() ? { path, size: stat.size } : undefined;
+function referenceOf({ filename }: Input, changed: ChangedFiles | undefined) {
+  const path = changed?.files.get(resolve(filename));
+  return path === undefined ? undefined : { path, size: statSync(path).size };
 }
 
 /** The command line that repairs files: this one with --fix, and without reports. */

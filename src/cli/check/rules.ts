@@ -29,9 +29,9 @@ export function readRules(flags: Flags, file: string | undefined): [Rules, reado
   const path = file ?? (existsSync(RULES_FILE) ? RULES_FILE : undefined);
   const { paths, ...inFile } = path === undefined ? {} : readFile(path);
   const rules = readFlags(ruleFlags, { ...inFile, ...flags });
-  const { minSsim, against, sources, out, recipe } = rules;
-  if (minSsim !== undefined && against === undefined && flags['base'] === undefined)
-    throw usageFailure('--min-ssim: --base or --against is required: what to compare with');
+  const { minSsim, sources, out, recipe } = rules;
+  if (minSsim !== undefined && flags['base'] === undefined)
+    throw usageFailure('--min-ssim: --base is required: what to compare with');
   const needless = Object.entries({ sources, out }).find(([, value]) => value !== undefined);
   if (recipe === undefined && needless)
     throw usageFailure(`${flagOf(needless[0])}: only with --recipe`);

@@ -1,8 +1,9 @@
 import { spawnSync } from 'node:child_process';
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { SHELL_ENVIRONMENT, SHELL_FUNCTION, words } from '../../oriel.ts';
+import { commit, git } from '../../ci/pull-request.ts';
+import { SHELL_ENVIRONMENT, SHELL_FUNCTION, temporaryFolder, words } from '../../oriel.ts';
 import { residentCommand } from '../../resident.ts';
 import { contentBelow, filesBelow, folderOf, temporariesBelow } from '../folder.ts';
 import { gif, jpeg, located, picture, png, resultsOf, rulesOf, webp } from './checked.ts';
@@ -13,20 +14,11 @@ const check = (cwd: string, line: readonly string[], env: Record<string, string>
 
 /** A repository whose branch `main` has files, with the branch `work` checked out. */
 function repositoryOf(files: Readonly<Record<string, Uint8Array>>) {
-  const cwd = folderOf(files);
-  const git = (...args: string[]) => {
-    const user = ['-c', 'user.name=n', '-c', 'user.email=a@example.com'];
-    const run = spawnSync('git', [...user, ...args], { cwd, encoding: 'utf8' });
-    expect([run.status, run.stderr]).toEqual([0, run.stderr]);
-  };
-  git('init', '--quiet', '--initial-branch', 'main');
-  const commit = () => {
-    git('add', '--all');
-    git('commit', '--quiet', '--message', 'change');
-  };
-  commit();
-  git('checkout', '--quiet', '-b', 'work');
-  return { cwd, git, commit };
+  const cwd = temporaryFolder();
+  git(cwd, 'init', '--quiet', '--initial-branch', 'main');
+  commit(cwd, files);
+  git(cwd, 'checkout', '--quiet', '-b', 'work');
+  return cwd;
 }
 
 describe('repairs', () => {
@@ -107,19 +99,18 @@ describe('repairs', () => {
   });
 });
 
-describe('--base and --against', () => {
+describe('--base', () => {
   it('check only files that changed, by any names, and compare pictures', async () => {
-    const { cwd, git, commit } = repositoryOf({
+    const cwd = repositoryOf({
       'same.jpg': located,
       'gone.png': png,
       'moved.jpg': jpeg,
       'worse.jpg': jpeg,
       'sub/deep.webp': webp,
     });
-    git('mv', 'moved.jpg', 'new "ü"\n name.jpg');
-    rmSync(join(cwd, 'gone.png'));
-    writeFileSync(join(cwd, 'worse.jpg'), await picture.clone().jpeg({ quality: 3 }).toBuffer());
-    commit();
+    const poor = await picture.clone().jpeg({ quality: 3 }).toBuffer();
+    git(cwd, 'mv', 'moved.jpg', 'new "ü"\n name.jpg');
+    commit(cwd, { 'gone.png': null, 'worse.jpg': poor });
     writeFileSync(join(cwd, 'sub/untracked.jpg'), located);
     const args = words`--base main --min-ssim 0.95`;
     const run = await check(cwd, [...args, '--json']);
@@ -138,18 +129,17 @@ describe('--base and --against', () => {
     const options = { cwd, env: { ...process.env, ...SHELL_ENVIRONMENT } };
     expect(spawnSync('bash', ['-c', `${SHELL_FUNCTION}\n${command}`], options).status).toBe(0);
     const byCommand = readFileSync(join(cwd, 'worse.jpg'));
-    writeFileSync(join(cwd, 'worse.jpg'), await picture.clone().jpeg({ quality: 3 }).toBuffer());
+    writeFileSync(join(cwd, 'worse.jpg'), poor);
     expect((await check(cwd, [...args, '--fix'])).status).toBe(0);
     expect(readFileSync(join(cwd, 'worse.jpg')).equals(byCommand)).toBe(true);
     expect((await check(cwd, args)).stderr).toBe('no problems; 3 files checked\n');
   });
 
   it('say what to fetch for a commit that is missing, and need a repository', async () => {
-    const { cwd, git, commit } = repositoryOf({ 'a.jpg': jpeg });
-    writeFileSync(join(cwd, 'a.jpg'), png);
-    commit();
+    const cwd = repositoryOf({ 'a.jpg': jpeg });
+    commit(cwd, { 'a.jpg': png });
     const shallow = folderOf({});
-    git('clone', '--quiet', '--depth', '1', `file://${cwd}`, join(shallow, 'clone'));
+    git(shallow, 'clone', '--quiet', '--depth', '1', `file://${cwd}`, 'clone');
     const missing = await check(join(shallow, 'clone'), words`--base HEAD~1`);
     expect([missing.status, missing.stderr]).toEqual([
       2,
@@ -159,13 +149,10 @@ describe('--base and --against', () => {
     expect((await check(shallow, words`--base main`)).stderr).toContain('not a git repository');
   });
 
-  it('compare with the files of a folder', async () => {
-    const poor = await picture.clone().jpeg({ quality: 3 }).toBuffer();
-    const cwd = folderOf({ 'old/x/a.jpg': jpeg, 'new/x/a.jpg': poor, 'new/b.jpg': poor });
-    const args = words`new --against old --min-ssim 0.95`;
-    expect(rulesOf(await check(cwd, [...args, '--json']))).toEqual({ 'new/x/a.jpg': 'min-ssim' });
-    expect((await check(cwd, [...args, '--fix'])).status).toBe(0);
-    writeFileSync(join(cwd, 'old/x/a.jpg'), 'text');
-    expect(rulesOf(await check(cwd, [...args, '--json']))).toEqual({ 'new/x/a.jpg': 'min-ssim' });
+  it('find a picture whose former version is none', async () => {
+    const cwd = repositoryOf({ 'a.jpg': Buffer.from('text') });
+    commit(cwd, { 'a.jpg': jpeg });
+    const run = await check(cwd, words`--base main --min-ssim 0.9 --json`);
+    expect(rulesOf(run)).toEqual({ 'a.jpg': 'min-ssim' });
   });
 });
