@@ -150,7 +150,7 @@ const OFFERS: readonly (readonly [line: string, offered: readonly string[]])[] =
   ['oriel generate --no-', ['--no-show', '--no-wait']],
   ['oriel generate --no-wait --quality h', ['high']],
   ['oriel tasks --status p', ['pending', 'processing']],
-  ['oriel accounts s', ['set-plan', 'show']],
+  ['oriel accounts s', ['set-bodies', 'set-plan', 'show']],
   ['oriel accounts create ci --plan ', ['free', 'paid']],
   ['oriel keys create --ac', ['--account']],
 ];
