@@ -263,7 +263,7 @@ export interface Store extends ConfigEntries, AlertRecords {
 
   /** Ledger entries of an account, newest first. */
   listLedger(accountId: string, page: Page<number>): Promise<readonly LedgerEntry[]>;
-  /** Usage of inclusive days, in the order of the first use; of one account, or of all. A row is of one key and team. */
+  /** Usage of inclusive days, about in the order of the first use; of one account, or of all. A row is of one key and team. */
   listUsage(
     accountId: string | undefined,
     days: { readonly from: string; readonly to: string },

@@ -248,14 +248,19 @@ export function describeBudgets(driver: DriverFactory): void {
       ...{ now: () => now, credits: 100, isUnchecked: true },
     });
     for (let day = 0; day < 3; day += 1) {
-      await store.settle({ accountId: account.id, keyId: key.id }, costing(1));
+      const payer = { accountId: account.id, keyId: key.id };
+      await store.settle(payer, costing(1));
+      await store.settle(payer, { ...costing(2), tags: 'run=1' });
       now += DAY;
     }
     expect(await store.deleteUsage('2026-10-24')).toBe(0);
-    expect(await store.deleteUsage('2026-10-26')).toBe(2);
+    expect(await store.deleteUsage('2026-10-26')).toBe(4);
     for await (const one of bothOf(store, reopened)) {
       const usage = await one.listUsage(account.id, { from: '2026-01-01', to: '2026-12-31' });
-      expect(usage).toMatchObject([{ day: '2026-10-26', keyId: key.id, spent: 1 }]);
+      expect(usage.toSorted((a, b) => a.spent - b.spent)).toMatchObject([
+        { day: '2026-10-26', keyId: key.id, spent: 1 },
+        { day: '2026-10-26', keyId: key.id, spent: 2, tags: 'run=1' },
+      ]);
     }
   });
 }

@@ -131,15 +131,19 @@ export function retentionMethods({ database, bookCharges }: PostgresParts): Rete
     },
     async deleteUsage(before) {
       await bookCharges();
-      const [row] = await database.query<{ count: number }>(
-        `WITH gone AS (
-           DELETE FROM $schema.usage WHERE ctid IN (
-             SELECT ctid FROM $schema.usage WHERE day < $1 LIMIT ${MAX_DELETED_USAGE}
-           ) RETURNING 1
-         ) SELECT count(*) AS count FROM gone`,
-        [before],
-      );
-      return row!.count;
+      let count = 0;
+      for (const table of ['usage', 'tagged_usage']) {
+        const [row] = await database.query<{ count: number }>(
+          `WITH gone AS (
+             DELETE FROM $schema.${table} WHERE ctid IN (
+               SELECT ctid FROM $schema.${table} WHERE day < $1 LIMIT $2
+             ) RETURNING 1
+           ) SELECT count(*) AS count FROM gone`,
+          [before, MAX_DELETED_USAGE - count],
+        );
+        count += row!.count;
+      }
+      return count;
     },
   };
 }

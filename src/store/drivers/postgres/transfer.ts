@@ -84,7 +84,9 @@ async function* recordsOf(connection: Connection): AsyncGenerator<TransferRecord
     yield { kind: 'window', row: WINDOWS.read(row) };
   }
   for (const row of await readEntries(connection)) yield { kind: 'config', row };
-  for await (const row of rowsOf(connection, 'usage')) yield { kind: 'usage', row: usageOf(row) };
+  for (const table of ['usage', 'tagged_usage']) {
+    for await (const row of rowsOf(connection, table)) yield { kind: 'usage', row: usageOf(row) };
+  }
   for await (const row of rowsOf(connection, 'ledger', 'id')) {
     yield { kind: 'ledger', row: entryOf(row) };
   }

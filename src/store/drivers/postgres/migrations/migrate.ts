@@ -4,7 +4,7 @@ import { TABLES } from './0001-tables.ts';
 import { CACHED_ANSWERS } from './0002-cached-answers.ts';
 import { CONFIG_ENTRIES } from './0003-config.ts';
 import { REQUESTS } from './0004-requests.ts';
-import { USAGE_TAGS } from './0005-tags.ts';
+import { TAGGED_USAGE } from './0005-tags.ts';
 import { ALERTS } from './0006-alerts.ts';
 
 /** In the order of versions. A published migration is never changed. */
@@ -13,7 +13,7 @@ const MIGRATIONS: readonly string[] = [
   CACHED_ANSWERS,
   CONFIG_ENTRIES,
   REQUESTS,
-  USAGE_TAGS,
+  TAGGED_USAGE,
   ALERTS,
 ];
 

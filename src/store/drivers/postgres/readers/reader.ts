@@ -4,7 +4,7 @@ import type { Store } from '../../../store.ts';
 import { sameRequest, TASK_STATES, type TaskState } from '../../../task.ts';
 import { encodeText } from '../database/text.ts';
 import { TASKS } from '../transactions/rows.ts';
-import { ASSETS, entryOf, usageOf } from '../transactions/sums.ts';
+import { ALL_USAGE, ASSETS, entryOf, usageOf } from '../transactions/sums.ts';
 import type { Balances } from './balances.ts';
 import { ofAccount } from './conditions.ts';
 
@@ -93,7 +93,7 @@ export function queries(balances: Balances, bookCharges: () => Promise<void>): Q
       const conditions = ofAccount(accountId);
       conditions.add('day >=', from);
       conditions.add('day <=', to);
-      const text = `SELECT * FROM $schema.usage ${conditions.where} ORDER BY seq`;
+      const text = `SELECT * FROM ${ALL_USAGE} ${conditions.where} ORDER BY seq`;
       return (await reads.query(accountId, text, conditions.values)).map(usageOf);
     },
     async timeRange() {

@@ -32,7 +32,8 @@ import {
 import { insertAssets, insertEntries, type UsageSum, upsertCharges, upsertUsage } from './sums.ts';
 import { Additions, Records } from './table.ts';
 
-const SETS_OF_DAY = 'SELECT DISTINCT tags FROM $schema.usage WHERE account_id = $1 AND day = $2';
+const SETS_OF_DAY =
+  'SELECT DISTINCT tags FROM $schema.tagged_usage WHERE account_id = $1 AND day = $2';
 
 /** An operation on rows: those of every driver, and those on escrows and deliveries. */
 export interface RowOperation<Result> {
@@ -141,7 +142,7 @@ export class Batch extends UnitOfWork {
     const statements = this.#parts.flatMap((records) => records.statements());
     if (this.entries.all.length > 0) statements.push(insertEntries(this.entries.all));
     if (this.charges.all.length > 0) statements.push(upsertCharges(this.charges.all));
-    if (this.usage.all.length > 0) statements.push(upsertUsage(this.usage.all));
+    if (this.usage.all.length > 0) statements.push(...upsertUsage(this.usage.all));
     if (this.assets.all.length > 0) statements.push(insertAssets(this.assets.all));
     if (this.endedTasks.all.length > 0) {
       const text = `UPDATE $schema.assets SET input = 'spent' WHERE task_id = ANY($1::text[]) AND input = 'needed'`;

@@ -63,33 +63,46 @@ const USAGE_COUNTS = {
   spent: 'spent',
 } as const;
 
-const USAGE = fieldsOf<UsageSum>({
+const USAGE_FIELDS = {
   account_id: ['text', 'accountId'],
   key_id: ['text', 'keyId', 'blank'],
   team_id: ['text', 'teamId', 'blank'],
   day: ['text', 'day'],
   model: ['text', 'model', 'encoded'],
-  tags: ['text', 'tags', 'blank'],
   ...Object.fromEntries(
     Object.entries(USAGE_COUNTS).map(([column, name]) => [column, ['bigint', name] as const]),
   ),
-});
+} as const;
+
+const USAGE = fieldsOf<UsageSum>(USAGE_FIELDS);
+const TAGGED_USAGE = fieldsOf<UsageSum>({ ...USAGE_FIELDS, tags: ['text', 'tags', 'blank'] });
+
+/** All rows of usage, with and without tags. */
+export const ALL_USAGE =
+  "(SELECT *, '' AS tags FROM $schema.usage UNION ALL SELECT * FROM $schema.tagged_usage) AS usage";
 
 /** Rows of earlier versions have no key, and those of keys without a team no team. */
-export const usageOf = (row: Row) => USAGE.read(row) as UsageRow;
+export const usageOf = (row: Row) => TAGGED_USAGE.read(row) as UsageRow;
 
-const COUNT_SETS = Object.keys(USAGE_COUNTS).map(
-  (column) => `${column} = usage.${column} + excluded.${column}`,
-);
+const addCountsTo = (table: string) =>
+  Object.keys(USAGE_COUNTS).map((column) => `${column} = ${table}.${column} + excluded.${column}`);
 
-const upsertCounts = rowStatement(
+const upsertPlain = rowStatement(
   USAGE.columns,
   (relation) => `${insertInto('usage')(relation)}
-ON CONFLICT (account_id, day, key_id, team_id, model, tags) DO UPDATE SET ${COUNT_SETS.join(', ')}`,
+ON CONFLICT (account_id, day, key_id, team_id, model) DO UPDATE SET ${addCountsTo('usage').join(', ')}`,
+);
+
+const upsertTagged = rowStatement(
+  TAGGED_USAGE.columns,
+  ({ names, given }) => `INSERT INTO $schema.tagged_usage (seq, ${names})
+SELECT nextval(pg_get_serial_sequence('$schema.usage', 'seq')), ${names} FROM ${given}
+ON CONFLICT (account_id, day, key_id, team_id, model, tags)
+DO UPDATE SET ${addCountsTo('tagged_usage').join(', ')}`,
 );
 
 /** Adds to the usage of days. */
-export function upsertUsage(additions: readonly UsageSum[]): Statement {
+export function upsertUsage(additions: readonly UsageSum[]): Statement[] {
   const sums = sumBy(
     additions,
     ({ accountId, keyId, teamId, day, model, tags }) => [
@@ -100,7 +113,12 @@ export function upsertUsage(additions: readonly UsageSum[]): Statement {
       return { ...next, ...Object.fromEntries(counts) } as UsageSum;
     },
   );
-  return upsertCounts(sums);
+  const tagged = sums.filter(({ tags }) => tags !== '');
+  const plain = tagged.length === 0 ? sums : sums.filter(({ tags }) => tags === '');
+  return [
+    ...(plain.length > 0 ? [upsertPlain(plain)] : []),
+    ...(tagged.length > 0 ? [upsertTagged(tagged)] : []),
+  ];
 }
 
 export const ASSETS = fieldsOf<Asset>({
