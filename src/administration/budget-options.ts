@@ -5,22 +5,18 @@ import { PERIODS } from '../store/calendar.ts';
 import { toCredits } from '../store/credits.ts';
 import { budget, parallelOrNone, timeZone, tpmOrNone } from './fields.ts';
 
-/** Options for the budgets by day, week and month of a key or a team. */
-export const windowOptions = {
+/** Options for the loads, and the budgets by day, week and month, of a key or a team. */
+export const limitOptions = {
+  tpm: v.optional(tpmOrNone('tokens per minute, input and output together; no limit by default')),
+  parallel: v.optional(parallelOrNone('requests in progress at once; no limit by default')),
   budgetDay: v.optional(budget('budget for each day')),
   budgetWeek: v.optional(budget('budget for each week, from Monday')),
   budgetMonth: v.optional(budget('budget for each month')),
   timeZone: v.optional(timeZone('time zone of these days, weeks and months; UTC by default')),
 };
 
-/** Options for the loads of a key or a team. */
-export const loadOptions = {
-  tpm: v.optional(tpmOrNone('tokens per minute, input and output together; no limit by default')),
-  parallel: v.optional(parallelOrNone('requests in progress at once; no limit by default')),
-};
-
-const windowSchema = v.object(windowOptions);
-type WindowOptions = v.InferOutput<typeof windowSchema>;
+const limitSchema = v.object(limitOptions);
+type LimitOptions = v.InferOutput<typeof limitSchema>;
 
 /**
  * The window budgets that the options make of the present ones.
@@ -29,7 +25,7 @@ type WindowOptions = v.InferOutput<typeof windowSchema>;
  * @throws Failure for a time zone without a budget
  */
 export function windowsFrom(
-  options: WindowOptions,
+  options: LimitOptions,
   present?: WindowLimits,
 ): WindowLimits | null | undefined {
   const { budgetDay, budgetWeek, budgetMonth, timeZone: zone } = options;
@@ -48,13 +44,6 @@ export function windowsFrom(
   throw new Failure('invalid_request', message, { param: 'timeZone' });
 }
 
-const loadSchema = v.object(loadOptions);
-
-/** The options as they are in the audit log. */
-export function loadDetails({ tpm, parallel }: v.InferOutput<typeof loadSchema>) {
-  return { tpm: removedBy(tpm, 'none'), parallel: removedBy(parallel, 'none') };
-}
-
 /** A budget in the audit log, which leaves out what is null. */
 const budgetDetail = (micro: number | null | undefined) =>
   typeof micro === 'number' ? toCredits(micro) : removedBy(micro, 'none');
@@ -68,11 +57,15 @@ export function removedBy<Value>(
 }
 
 /** The options as they are in the audit log: credits as decimals. */
-export function budgetDetails({
+export function limitDetails({
   budget: total,
+  tpm,
+  parallel,
   ...windows
-}: WindowOptions & { readonly budget?: number | null | undefined }) {
+}: LimitOptions & { readonly budget?: number | null | undefined }) {
   return {
+    tpm: removedBy(tpm, 'none'),
+    parallel: removedBy(parallel, 'none'),
     budget: budgetDetail(total),
     budgetDay: budgetDetail(windows.budgetDay),
     budgetWeek: budgetDetail(windows.budgetWeek),

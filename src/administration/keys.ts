@@ -6,13 +6,11 @@ import type { Selection } from '../store/selection.ts';
 import type { Store } from '../store/store.ts';
 import { defineAdminCommand } from './admin-command.ts';
 import {
-  budgetDetails,
   defined,
-  loadDetails,
-  loadOptions,
+  limitDetails,
+  limitOptions,
   removedBy,
   requireChange,
-  windowOptions,
   windowsFrom,
 } from './budget-options.ts';
 import {
@@ -87,9 +85,8 @@ const createKey = defineAdminCommand({
     rpm: v.optional(
       field(integer(1, 1_000_000), "requests per minute; the plan's limit by default"),
     ),
-    ...loadOptions,
     budget: v.optional(credits('total budget of the key', '0.000001')),
-    ...windowOptions,
+    ...limitOptions,
     team: v.optional(teamReference('team whose budgets apply too')),
   }),
   result: v.object({ ...keyShape.entries, key: v.string() }),
@@ -128,7 +125,7 @@ const createKey = defineAdminCommand({
     object: created?.id ?? name,
     details: {
       ...{ account: created?.account ?? account, name, expires: timeText(expires), models: named },
-      ...{ allow, images, cache, bodies, rpm, team, ...loadDetails(rest), ...budgetDetails(rest) },
+      ...{ allow, images, cache, bodies, rpm, team, ...limitDetails(rest) },
     },
   }),
   warn: ({ models: named = [] }, models) => unknownModels(named, models),
@@ -174,9 +171,8 @@ const setKey = defineAdminCommand({
     cache: v.optional(cacheTimeOrDefault(CACHE)),
     bodies: v.optional(keptBodiesOrDefault(BODIES)),
     rpm: v.optional(rpmOrPlan("requests per minute; the plan's limit by default")),
-    ...loadOptions,
     budget: v.optional(budget('total budget of the key')),
-    ...windowOptions,
+    ...limitOptions,
     team: v.optional(teamOrNone('team whose budgets apply too')),
   }),
   result: keyShape,
@@ -210,8 +206,7 @@ const setKey = defineAdminCommand({
       bodies: removedBy(bodies, 'default'),
       rpm: removedBy(rpm, 'plan'),
       team: removedBy(team, 'none'),
-      ...loadDetails(budgets),
-      ...budgetDetails(budgets),
+      ...limitDetails(budgets),
     },
   }),
   warn: ({ models: named }, models) => unknownModels(named ?? [], models),

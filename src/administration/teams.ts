@@ -4,12 +4,10 @@ import type { Selection } from '../store/selection.ts';
 import type { Store } from '../store/store.ts';
 import { defineAdminCommand } from './admin-command.ts';
 import {
-  budgetDetails,
   defined,
-  loadDetails,
-  loadOptions,
+  limitDetails,
+  limitOptions,
   requireChange,
-  windowOptions,
   windowsFrom,
 } from './budget-options.ts';
 import { accountReference, budget, newTeamName, teamReference } from './fields.ts';
@@ -35,8 +33,7 @@ const createTeam = defineAdminCommand({
     name: newTeamName('what it is called; unique in the account'),
     account,
     budget: total,
-    ...loadOptions,
-    ...windowOptions,
+    ...limitOptions,
   }),
   result: teamShape,
   examples: ['teams create crew --account ci --budget-month 500 --time-zone Europe/Berlin'],
@@ -58,8 +55,7 @@ const createTeam = defineAdminCommand({
     details: {
       account: created?.account ?? of,
       name,
-      ...loadDetails(budgets),
-      ...budgetDetails(budgets),
+      ...limitDetails(budgets),
     },
   }),
   show: (created) => ({ value: created.id, messages: [`${describe(created)} made`] }),
@@ -100,8 +96,7 @@ const setTeam = defineAdminCommand({
     account: v.optional(account),
     name: v.optional(newTeamName('new name')),
     budget: total,
-    ...loadOptions,
-    ...windowOptions,
+    ...limitOptions,
   }),
   result: teamShape,
   examples: ['teams set crew --budget-day 40 --budget-month none'],
@@ -120,8 +115,7 @@ const setTeam = defineAdminCommand({
     details: {
       account: changed?.account ?? of,
       name,
-      ...loadDetails(budgets),
-      ...budgetDetails(budgets),
+      ...limitDetails(budgets),
     },
   }),
   show: (changed) => ({ messages: [`${describe(changed)} is changed`] }),

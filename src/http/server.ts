@@ -244,21 +244,10 @@ function observeRequests(server: FastifyInstance, context: AppContext): void {
     // Every request that costs is a POST; readers of this list would fill it.
     if (method === 'POST') {
       const { id, holder, failure, textReport, firstFrameMs, task, trace } = request;
-      const { body, params, answerCopy } = request;
-      const { tags } = request as { readonly tags?: Readonly<Record<string, string>> };
+      const { body, params, answerCopy, tags } = request;
       const outcome = { holder, failure, textReport, firstFrameMs, task, trace };
-      recorder.add({
-        id,
-        method,
-        route,
-        status,
-        elapsed,
-        ...outcome,
-        body,
-        params,
-        answerCopy,
-        tags,
-      });
+      const content = { body, params, answerCopy, tags };
+      recorder.add({ id, method, route, status, elapsed, ...outcome, ...content });
     }
     if (request.textReport) {
       recordError(request, status, context.store);

@@ -4,6 +4,7 @@ import { secretsRedactor } from '../../routing/redaction.ts';
 import type { NewRequest, RequestAttempt } from '../../store/requests/record.ts';
 import type { RequestLog } from '../../store/requests/request-log.ts';
 import type { KeyHolder } from '../../store/store.ts';
+import type { Tags } from '../../store/tags.ts';
 import { bodiesOf } from './request-bodies.ts';
 import type { RequestSeries } from './request-series.ts';
 
@@ -29,7 +30,7 @@ export interface EndedRequest
   readonly elapsed: number;
   /** Undefined without a valid key. */
   readonly holder: KeyHolder | undefined;
-  readonly tags?: Readonly<Record<string, string>> | undefined;
+  readonly tags: Tags;
 }
 
 /** Characters of a model's name, and of a failure's message, which may quote the request. */
@@ -41,7 +42,6 @@ const MAX_MESSAGE = 500;
 /** Attempts of one request that are kept. */
 const MAX_ATTEMPTS = 50;
 
-const NO_TAGS: NewRequest['tags'] = {};
 const NO_ATTEMPTS: NewRequest['attempts'] = [];
 
 function textIn(object: unknown, name: string): string | null {
@@ -54,7 +54,7 @@ type RecordSettings = Pick<Config, 'providers' | 'requests' | 'models'>;
 /** The record of a request that has ended now. */
 function recordOf(request: EndedRequest, config: RecordSettings): NewRequest {
   const { holder, failure: refusal, textReport: report, task, trace } = request;
-  const { id, method, route, status, elapsed, firstFrameMs, tags = NO_TAGS } = request;
+  const { id, method, route, status, elapsed, firstFrameMs, tags } = request;
   const { body, answerCopy } = request;
   const failure = refusal ?? report?.failure ?? null;
   const model = report?.model ?? task?.model ?? null;
