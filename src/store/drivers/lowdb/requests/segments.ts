@@ -12,11 +12,11 @@ import {
   writeDurably,
 } from '../../../files.ts';
 
-/** Bytes that are read at once. */
-const BLOCK_BYTES = 256 * 1024;
+/** Size at which a new file is started: files are read as a whole. */
+const FILE_BYTES = 2 * 2 ** 20;
 
-/** Size at which a new file is started. */
-const FILE_BYTES = 8 * 2 ** 20;
+/** Lines that are parsed before others get the event loop. */
+const PART_LINES = 500;
 
 /** Numbers are microseconds since the epoch. */
 export const NUMBERS_PER_MS = 1000;
@@ -104,12 +104,17 @@ export class Segments {
     const wanted = needles.map((needle) => Buffer.from(needle));
     for (const segment of this.#segments.toReversed()) {
       if (segment.first >= before) continue;
-      for await (const block of this.#blocksOf(segment)) {
+      await setImmediate();
+      const bytes = await this.#bytesOf(segment);
+      const isWanted = wanted.every((needle) => bytes.includes(needle));
+      const texts = isWanted ? linesOf(bytes) : [];
+      for (let at = 0; at < texts.length; at += PART_LINES) {
+        const part = texts.slice(at, at + PART_LINES);
+        const last = at + PART_LINES >= texts.length;
+        yield { texts: part, lowest: last ? segment.first : (numberOf(part.at(-1)!) ?? before) };
         await setImmediate();
-        const texts = wanted.every((needle) => block.includes(needle)) ? linesOf(block) : [];
-        const lowest = numberOf(block.toString('latin1', 0, MAX_HEAD)) ?? segment.first;
-        yield { texts, lowest };
       }
+      if (texts.length === 0) yield { texts, lowest: segment.first };
     }
   }
 
@@ -204,26 +209,16 @@ export class Segments {
   async #rewrite(segment: Segment, isRemoved: (text: string) => boolean): Promise<number> {
     // Deleted meanwhile, with its age.
     if (!this.#segments.includes(segment)) return 0;
-    const kept: Buffer[] = [];
-    let removed = 0;
-    for await (const block of this.#blocksOf(segment)) {
-      await setImmediate();
-      const lines = linesOf(block);
-      const rest = lines.filter((text) => !isRemoved(text));
-      removed += lines.length - rest.length;
-      kept.push(
-        rest.length === lines.length
-          ? block
-          : Buffer.from(
-              rest
-                .toReversed()
-                .map((text) => `${text}\n`)
-                .join(''),
-            ),
-      );
-    }
+    const lines = linesOf(await this.#bytesOf(segment));
+    const kept = lines.filter((text) => !isRemoved(text));
+    const removed = lines.length - kept.length;
     if (removed === 0) return 0;
-    const bytes = Buffer.concat(kept.reverse());
+    const bytes = Buffer.from(
+      kept
+        .reverse()
+        .map((text) => `${text}\n`)
+        .join(''),
+    );
     if (bytes.length === 0) await this.#delete(segment);
     else await writeDurably(this.#files, segment.path, bytes);
     segment.size = bytes.length;
@@ -235,44 +230,17 @@ export class Segments {
     this.#segments.splice(this.#segments.indexOf(segment), 1);
   }
 
-  /** Whole lines of a file in blocks, the last lines first. */
-  async *#blocksOf({ path, size }: Segment): AsyncGenerator<Buffer, void> {
-    let handle: FileHandle;
+  /** The whole lines of a file; a crash, or a full disk, may have left a part of one at the end. */
+  async #bytesOf({ path, size }: Segment): Promise<Buffer> {
     try {
-      handle = await this.#files.open(path, 'r');
+      const bytes = (await this.#files.readFile(path)).subarray(0, size);
+      return bytes.subarray(0, bytes.lastIndexOf(NEWLINE) + 1);
     } catch (error) {
-      if (isMissing(error)) return;
+      if (isMissing(error)) return Buffer.alloc(0);
       throw error;
-    }
-    try {
-      /** The end of a line whose beginning is still to be read. */
-      let tail: Buffer = Buffer.alloc(0);
-      let isLast = true;
-      for (let end = size; end > 0; ) {
-        const start = Math.max(0, end - BLOCK_BYTES);
-        const bytes = Buffer.alloc(end - start);
-        await handle.read(bytes, 0, bytes.length, start);
-        end = start;
-        // A crash, or a full disk, may have left a part of a line at the end.
-        const whole: Buffer = isLast ? bytes.subarray(0, bytes.lastIndexOf(NEWLINE) + 1) : bytes;
-        isLast &&= whole.length === 0;
-        const cut = start === 0 ? 0 : whole.indexOf(NEWLINE) + 1;
-        if (start > 0 && cut === 0) {
-          tail = Buffer.concat([whole, tail]);
-          continue;
-        }
-        const block = Buffer.concat([whole.subarray(cut), tail]);
-        tail = Buffer.from(whole.subarray(0, cut));
-        if (block.length > 0) yield block;
-      }
-    } finally {
-      await handle.close();
     }
   }
 }
-
-/** Characters of the longest beginning of a line with its number. */
-const MAX_HEAD = 32;
 
 function headOf(number: number): string {
   return `{"number":${number},`;
@@ -283,8 +251,8 @@ function numberOf(text: string): number | null {
   return digits === undefined ? null : Number(digits);
 }
 
-/** The lines of a block, the last first. */
-function linesOf(block: Buffer): string[] {
-  const lines = block.toString('utf8').split('\n').reverse();
+/** The lines of a file, the last first. */
+function linesOf(bytes: Buffer): string[] {
+  const lines = bytes.toString('utf8').split('\n').reverse();
   return lines.filter((line) => line !== '');
 }
