@@ -88,6 +88,42 @@ describeConsole(
       expect(page.url()).toMatch(/requests\?status=5xx$/);
     });
 
+    it('follows requests live, shows the attempts and the prompt of one, and opens it in Chat', async () => {
+      const page = await open('requests?text=no-such');
+      await page.getByText('No requests here').waitFor();
+      await post('v1/chat/completions', { model: 'no-such-model', messages: [] });
+      await page.getByRole('row', { name: /404|400/ }).waitFor();
+      await post('v1/admin/accounts/set-bodies', { name: 'owner', bodies: 'all' });
+      const messages = [{ role: 'user', content: 'Why is the sky blue?' }];
+      await page.getByLabel('Search').fill('sandbox-ch');
+      await page.keyboard.press('Enter');
+      const rows = page.getByRole('button', { name: /details of req_/ });
+      await rows.first().waitFor();
+      const before = await rows.first().getAttribute('aria-label');
+      const sent = await post('v1/chat/completions', { model: 'sandbox-chat', messages });
+      const id = sent.headers.get('x-request-id')!;
+      expect(before).not.toContain(id);
+      await page.getByRole('button', { name: new RegExp(id) }).click();
+      const drawer = page.getByRole('dialog');
+      await drawer
+        .getByRole('region', { name: 'Prompt' })
+        .getByText('Why is the sky blue?')
+        .waitFor();
+      await drawer
+        .getByRole('region', { name: 'Answer' })
+        .getByText(/You said: Why is/)
+        .waitFor();
+      await check(page, 'request-bodies');
+      await drawer.getByRole('button', { name: 'Open in Chat' }).click();
+      const box = page.getByRole('textbox', { name: /message/i });
+      await expect.poll(() => box.inputValue()).toBe('Why is the sky blue?');
+      await page.goBack();
+      await page.getByRole('button', { name: new RegExp(id) }).click();
+      await drawer.getByRole('button', { name: 'Delete the bodies' }).click();
+      await drawer.getByText('Its bodies were not kept').waitFor();
+      await post('v1/admin/accounts/set-bodies', { name: 'owner', bodies: 'default' });
+    });
+
     it('shows sign-ins among recent requests only when asked', async () => {
       const page = await open('requests');
       await page.getByRole('cell', { name: 'sandbox-chat' }).first().waitFor();

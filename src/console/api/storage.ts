@@ -4,6 +4,9 @@
  */
 type Kind = 'sessionStorage' | 'localStorage';
 
+/** Key of a text that another view has for the draft of Chat. */
+export const CHAT_PROMPT = 'oriel.chat.prompt';
+
 /** @returns null for none, and where the browser denies storage */
 export function readKept<Value>(key: string, kind: Kind = 'sessionStorage'): Value | null {
   try {

@@ -4,13 +4,15 @@ import { CloseButton } from './button.tsx';
 
 interface DialogProps {
   readonly title: string;
+  /** Whether it stands at the right, as high as the page. */
+  readonly isDrawer?: boolean;
   /** Called for Escape and the button to close; the parent then stops rendering the dialog. */
   readonly onClose: () => void;
   readonly children: ComponentChildren;
 }
 
 /** A modal dialog, open while it is rendered. Focus returns to where it was. */
-export function Dialog({ title, onClose, children }: DialogProps) {
+export function Dialog({ title, isDrawer = false, onClose, children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const id = useId();
   useEffect(() => {
@@ -23,6 +25,7 @@ export function Dialog({ title, onClose, children }: DialogProps) {
   return (
     <dialog
       ref={dialog}
+      class={isDrawer ? 'drawer' : undefined}
       aria-labelledby={id}
       onCancel={(event) => {
         event.preventDefault();

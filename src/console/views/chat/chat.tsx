@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { type Model, useModels } from '../../api/resource.ts';
+import { CHAT_PROMPT, keepFirst, readKept } from '../../api/storage.ts';
 import { Button } from '../../components/button.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { open, type ViewProps } from '../../components/navigation.tsx';
@@ -51,7 +52,13 @@ function useAddress(chat: ChatStore, query: URLSearchParams): void {
   const asked = { model: query.get('model'), format: query.get('format') };
   const compared = query.get('with') ?? '';
   const wanted = placeOf(chat, compared);
-  useState(() => take(chat, asked.model, asked.format));
+  useState(() => {
+    take(chat, asked.model, asked.format);
+    // Of a request in the log.
+    const prompt = readKept<string>(CHAT_PROMPT);
+    if (prompt) chat.changeDraft({ text: prompt });
+    keepFirst(CHAT_PROMPT, [null]);
+  });
   const isFirst = useRef(true);
   useEffect(() => {
     if (!isFirst.current) take(chat, asked.model, asked.format);

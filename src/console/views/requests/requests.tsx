@@ -1,82 +1,145 @@
 import type { ComponentChildren } from 'preact';
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import type { OwnerRequestRecord } from '../../../administration/request-records.ts';
-import { useJson, useRefresh } from '../../api/resource.ts';
+import { useAction } from '../../api/action.ts';
+import { useEvents } from '../../api/live.ts';
+import { sendJson } from '../../api/request.ts';
+import { useJson } from '../../api/resource.ts';
 import { Button } from '../../components/button.tsx';
-import { CopyButton } from '../../components/copy.tsx';
-import { Dialog } from '../../components/dialog.tsx';
-import { Checkbox, SelectField, TextField } from '../../components/field.tsx';
+import { Checkbox, SelectField } from '../../components/field.tsx';
 import {
   formatCredits,
   formatDuration,
   formatNumber,
   formatTime,
 } from '../../components/format.ts';
-import { Link, open, type ViewProps } from '../../components/navigation.tsx';
+import { LateField, OlderButton } from '../../components/list.tsx';
+import { open, type ViewProps } from '../../components/navigation.tsx';
 import { FromProgram } from '../../components/snippets.tsx';
-import { Empty, Loaded } from '../../components/states.tsx';
+import { Empty, ErrorState, Loading } from '../../components/states.tsx';
 import { Table } from '../../components/table.tsx';
+import { FILTERS, type FilterName, type Filters, filtersOf, pathOf, placeOf } from './filters.ts';
+import { RequestDetail } from './request-detail.tsx';
+import css from './requests.css';
 
-const REFRESH_MS = 5000;
+export const style = css;
 
-const FILTER_LABELS = { account: 'Account', key: 'Key id', model: 'Model' } as const;
+/** Choices of filters that are no free texts. */
+const CHOICES = {
+  status: [
+    ['', 'All'],
+    ['2xx', 'Succeeded'],
+    ['4xx', 'Refused'],
+    ['5xx', 'Failed'],
+  ],
+  since: [
+    ['', 'All'],
+    ['15m', 'Last 15 minutes'],
+    ['24h', 'Last 24 hours'],
+    ['7d', 'Last 7 days'],
+  ],
+} as const;
 
-/** The requests that ended last, of all accounts, for the owner. */
+/** The requests of all accounts, for the owner. */
 export default function Requests({ place }: ViewProps) {
-  const filters = Object.fromEntries(FILTERS.map((name) => [name, place.query.get(name) ?? '']));
+  const filters = filtersOf(place.query);
   const path = pathOf(filters);
-  const [shown, setShown] = useState<OwnerRequestRecord>();
-  const list = useJson<{ data: readonly OwnerRequestRecord[] }>(path);
-  useRefresh(list.reload, REFRESH_MS);
-  const change = (name: string, value: string) =>
-    open(placeOf({ ...filters, [name]: value }), { replace: true });
+  const [isLive, setLive] = useState(true);
   return (
     <>
       <h1>Requests</h1>
-      <p class="muted">Requests since the server started, at most 1,000, without their bodies.</p>
-      <fieldset class="filters">
-        <legend class="hidden">What is shown</legend>
-        <SelectField
-          label="Status"
-          value={filters['status']!}
-          choices={[
-            ['', 'All'],
-            ['2xx', 'Succeeded'],
-            ['4xx', 'Refused'],
-            ['5xx', 'Failed'],
-          ]}
-          onValue={(value) => change('status', value)}
-        />
-        {Object.entries(FILTER_LABELS).map(([name, label]) => (
-          <TextField
+      <FilterFields filters={filters}>
+        <Checkbox label="Live" checked={isLive} onChecked={setLive} />
+      </FilterFields>
+      <RequestList key={path} path={path} events={isLive ? pathOf(filters, '/events') : null} />
+      <FromProgram what="This list" request={{ method: 'GET', path }} />
+    </>
+  );
+}
+
+interface FilterFieldsProps {
+  readonly filters: Filters;
+  readonly children: ComponentChildren;
+}
+
+function FilterFields({ filters, children }: FilterFieldsProps) {
+  const change = (name: FilterName, value: string) =>
+    open(placeOf({ ...filters, [name]: value }), { replace: true });
+  return (
+    <fieldset class="filters">
+      <legend class="hidden">What is shown</legend>
+      {(Object.entries(FILTERS) as [FilterName, string][]).map(([name, label]) => {
+        const shared = { key: name, label, value: filters[name] };
+        const onValue = (value: string) => change(name, value);
+        if (name === 'status' || name === 'since') {
+          return <SelectField {...shared} choices={CHOICES[name]} onValue={onValue} />;
+        }
+        if (name !== 'sign_ins')
+          return <LateField {...shared} placeholder="All" onValue={onValue} />;
+        return (
+          <Checkbox
             key={name}
             label={label}
-            value={filters[name]!}
-            placeholder="All"
-            onValue={(value) => change(name, value.trim())}
+            checked={filters[name] === 'true'}
+            onChecked={(checked) => onValue(checked ? 'true' : '')}
           />
-        ))}
-        <Checkbox
-          label="With sign-ins"
-          checked={filters['sign_ins'] === 'true'}
-          onChecked={(checked) => change('sign_ins', checked ? 'true' : '')}
-        />
-      </fieldset>
-      <Loaded resource={list}>
-        {({ data }) =>
-          data.length === 0 ? (
-            <Empty title="No requests here" />
-          ) : (
-            <RequestTable requests={data} show={setShown} />
-          )
-        }
-      </Loaded>
-      <FromProgram what="This list" request={{ method: 'GET', path }} />
-      {shown && (
-        <Dialog title={`Request ${shown.id}`} onClose={() => setShown(undefined)}>
-          <RequestFacts request={shown} />
-        </Dialog>
+        );
+      })}
+      {children}
+    </fieldset>
+  );
+}
+
+interface Page {
+  readonly data: readonly OwnerRequestRecord[];
+  readonly next: number | null;
+}
+
+interface RequestListProps {
+  readonly path: string;
+  /** Path of new requests; null where the list stays as it is. */
+  readonly events: string | null;
+}
+
+/** Requests beyond which a live list forgets the oldest. */
+const MAX_SHOWN = 5000;
+
+function RequestList({ path, events }: RequestListProps) {
+  const first = useJson<Page>(path);
+  const [page, setPage] = useState<Page>();
+  const [shown, setShown] = useState<OwnerRequestRecord>();
+  useEffect(() => {
+    if (first.data) setPage(first.data);
+  }, [first.data]);
+  useEvents<OwnerRequestRecord>(
+    events,
+    (request) =>
+      setPage((known) => {
+        if (known === undefined) return known;
+        const data = known.data.filter(({ number }) => number !== request.number);
+        return { ...known, data: [request, ...data].slice(0, MAX_SHOWN) };
+      }),
+    first.reload,
+  );
+  const older = useAction(async () => {
+    const { data, next } = await sendJson<Page>(`${path}&after=${page!.next}`);
+    setPage((known) => ({ data: [...known!.data, ...data], next }));
+  });
+  if (first.error && page === undefined) {
+    return <ErrorState error={first.error} onRetry={first.reload} />;
+  }
+  if (page === undefined) return <Loading />;
+  return (
+    <>
+      {page.data.length === 0 ? (
+        <Empty title="No requests here" />
+      ) : (
+        <RequestTable requests={page.data} show={setShown} />
       )}
+      <OlderButton older={older} hasMore={page.next !== null}>
+        Show older requests
+      </OlderButton>
+      {shown && <RequestDetail request={shown} onClose={() => setShown(undefined)} />}
     </>
   );
 }
@@ -129,90 +192,5 @@ function Status({ status, error }: OwnerRequestRecord) {
       <span class={`badge ${tone}`}>{status}</span>{' '}
       {error && <code>{error.code ?? error.type}</code>}
     </>
-  );
-}
-
-/** Parameters of the address and of the server's list. */
-const FILTERS = ['status', 'account', 'key', 'model', 'sign_ins'] as const;
-
-type Filters = Readonly<Record<string, string>>;
-
-const LIMIT = '100';
-
-function queryOf(filters: Filters): URLSearchParams {
-  return new URLSearchParams(
-    FILTERS.flatMap((name) => (filters[name] ? [[name, filters[name]]] : [])),
-  );
-}
-
-/** The place of filters within the console. */
-function placeOf(filters: Filters): string {
-  const query = queryOf(filters);
-  return query.size === 0 ? 'requests' : `requests?${query}`;
-}
-
-/** Path of the list on the server. */
-function pathOf(filters: Filters): string {
-  const query = queryOf(filters);
-  query.set('limit', LIMIT);
-  // Each opening of the console in a browser would be among them.
-  if (!query.has('sign_ins')) query.set('sign_ins', 'false');
-  return `v1/admin/requests?${query}`;
-}
-
-/** Everything that is known of a request. */
-function RequestFacts({ request }: { readonly request: OwnerRequestRecord }) {
-  const {
-    id,
-    error,
-    account,
-    key,
-    provider,
-    upstream_model: upstreamModel,
-    task_id: task,
-  } = request;
-  const number = (value: number | null) => value !== null && formatNumber(value);
-  const time = (value: number | null) => value !== null && formatDuration(value);
-  const facts: readonly (readonly [title: string, value: ComponentChildren])[] = [
-    ['Endpoint', `${request.method} ${request.route}`],
-    ['Ended', formatTime(request.ended)],
-    ['Status', String(request.status)],
-    ['Error', error && <code>{error.code ?? error.type}</code>],
-    ['Account', account?.name],
-    ['Key', key && `${key.name} (${key.id})`],
-    ['Model', request.model],
-    ['Provider', provider && `${provider}${upstreamModel ? `, ${upstreamModel}` : ''}`],
-    ['Attempts', number(request.attempts)],
-    ['Took', time(request.latency_ms)],
-    ['First token after', time(request.first_token_ms)],
-    ['Input tokens', number(request.input_tokens)],
-    ['of them from caches', number(request.cached_input_tokens)],
-    ['Output tokens', number(request.output_tokens)],
-    ['Credits', request.credits !== null && formatCredits(request.credits)],
-    ['Task', task && <Link to={`tasks/${encodeURIComponent(task)}`}>{task}</Link>],
-  ];
-  return (
-    <div class="stack">
-      <div class="table">
-        <table>
-          <tbody>
-            {facts.map(
-              ([title, value]) =>
-                value && (
-                  <tr key={title}>
-                    <th scope="row">{title}</th>
-                    <td>{value}</td>
-                  </tr>
-                ),
-            )}
-          </tbody>
-        </table>
-      </div>
-      <p class="row">
-        <code>{id}</code>
-        <CopyButton text={id} label="request id" />
-        <span class="muted">finds it in the log of the server</span>
-      </p>
-    </div>
   );
 }
