@@ -1,149 +1,41 @@
 import * as v from 'valibot';
 import { integer, optional } from '../schema/fields.ts';
-import { toCredits } from '../store/credits.ts';
-import type {
-  RequestAttempt,
-  RequestBodies,
-  RequestFilter,
-  RequestRecord,
+import {
+  attemptShape,
+  ownerRequestShape,
+  type RequestBodies,
+  type RequestFilter,
+  type RequestRecord,
+  requestShape,
 } from '../store/requests/record.ts';
 import type { Store } from '../store/store.ts';
 import { accountReference, keyReference, modelName, pastTime } from './fields.ts';
 
-const text = (description: string) => v.pipe(v.string(), v.description(description));
-const textOrNull = (description: string) =>
-  v.pipe(v.nullable(v.string()), v.description(description));
-const named = v.nullable(v.object({ id: v.string(), name: v.string() }));
-
-/** A request of the log, for its account. */
-export const requestShape = v.object({
-  object: v.literal('request'),
-  number: v.pipe(v.number(), v.description('ascending; the cursor of the list')),
-  id: text('as in x-request-id'),
-  ended: v.number(),
-  method: v.string(),
-  route: text('the pattern of the path'),
-  status: v.pipe(v.number(), v.description('499 where the client disconnected')),
-  error: v.nullable(
-    v.object({ type: v.string(), code: v.nullable(v.string()), message: v.nullable(v.string()) }),
-  ),
-  key: named,
-  model: v.nullable(v.string()),
-  named_model: textOrNull('the name in the request, where no model has it'),
-  task_id: v.nullable(v.string()),
-  trace_id: textOrNull('as sent to the collector of traces'),
-  attempts: v.pipe(v.number(), v.description('requests to providers')),
-  latency_ms: v.number(),
-  first_token_ms: v.nullable(v.number()),
-  input_tokens: v.nullable(v.number()),
-  cached_input_tokens: v.nullable(v.number()),
-  output_tokens: v.nullable(v.number()),
-  credits: v.pipe(v.nullable(v.number()), v.description('null where a task has the charge')),
-  cache: textOrNull('hit, miss or bypass'),
-  tags: v.record(v.string(), v.string()),
-  has_bodies: v.pipe(v.boolean(), v.description('whether the bodies were kept')),
-});
-
-const attempt = {
-  start_ms: v.pipe(v.number(), v.description('since the arrival of the request')),
-  latency_ms: v.number(),
-  status: v.nullable(v.number()),
-  error: v.nullable(v.string()),
-};
-
-const ownerAttempt = {
-  ...attempt,
-  provider: v.string(),
-  model: v.string(),
-  key: textOrNull('which of several keys of the provider'),
-  message: textOrNull("the provider's words"),
-};
-
-/** A request of the log, for the owner. */
-export const ownerRequestShape = v.object({
-  ...requestShape.entries,
-  account: named,
-  provider: v.nullable(v.string()),
-  upstream_model: v.nullable(v.string()),
-  timeline: v.array(v.object(ownerAttempt)),
-});
-
 const bodies = v.nullable(
-  v.object({ request: v.string(), answer: textOrNull('of a stream, as the whole answer') }),
+  v.object({
+    request: v.string(),
+    answer: v.pipe(v.nullable(v.string()), v.description('of a stream, as the whole answer')),
+  }),
 );
 
 export const requestDetail = v.object({
   ...requestShape.entries,
-  timeline: v.array(v.object(attempt)),
+  timeline: v.array(attemptShape),
   bodies,
 });
 export const ownerRequestDetail = v.object({ ...ownerRequestShape.entries, bodies });
 
-export type OwnerRequestRecord = v.InferOutput<typeof ownerRequestShape>;
-
 /** A request as its account sees it: without the names of providers. */
-export function requestRecord(request: RequestRecord): v.InferOutput<typeof requestShape> {
-  const { errorType, errorCode, errorMessage, charge } = request;
-  return {
-    object: 'request',
-    number: request.number,
-    id: request.id,
-    ended: Math.floor(request.at / 1000),
-    method: request.method,
-    route: request.route,
-    status: request.status,
-    error: errorType === null ? null : { type: errorType, code: errorCode, message: errorMessage },
-    key: request.key,
-    model: request.model,
-    named_model: request.namedModel,
-    task_id: request.taskId,
-    trace_id: request.traceId,
-    attempts: request.attempts.length,
-    latency_ms: request.milliseconds,
-    first_token_ms: request.firstFrameMs,
-    input_tokens: request.inputTokens,
-    cached_input_tokens: request.cachedInputTokens,
-    output_tokens: request.outputTokens,
-    credits: charge === null ? null : toCredits(charge),
-    cache: request.cache,
-    tags: request.tags,
-    has_bodies: request.hasBodies,
-  };
+export function requestRecord(request: RequestRecord) {
+  const { account: _, provider: __, upstream_model: ___, timeline: ____, ...rest } = request;
+  return rest;
 }
 
-const attemptRecord = ({ startMs, milliseconds, status, error }: RequestAttempt) => ({
-  start_ms: startMs,
-  latency_ms: milliseconds,
-  status,
-  error,
-});
-
-export function ownerRecord(request: RequestRecord): OwnerRequestRecord {
-  return {
-    ...requestRecord(request),
-    account: request.account,
-    provider: request.provider,
-    upstream_model: request.upstreamModel,
-    timeline: request.attempts.map((one) => {
-      const { provider, model, key, message } = one;
-      return { ...attemptRecord(one), provider, model, key, message };
-    }),
-  };
-}
-
-export function requestDetailOf(
-  request: RequestRecord,
-  kept: RequestBodies | undefined,
-): v.InferOutput<typeof requestDetail> {
-  const timeline = request.attempts.map(attemptRecord);
+export function requestDetailOf(request: RequestRecord, kept: RequestBodies | undefined) {
+  const timeline = request.timeline.map(
+    ({ provider: _, model: __, key: ___, message: ____, ...rest }) => rest,
+  );
   return { ...requestRecord(request), timeline, bodies: kept ?? null };
-}
-
-export function ownerDetailOf(
-  request: RequestRecord,
-  kept: RequestBodies | undefined,
-): v.InferOutput<typeof ownerRequestDetail> {
-  return { ...ownerRecord(request), bodies: kept ?? null };
 }
 
 /** Classes of statuses, as in OpenAPI. */

@@ -2,17 +2,12 @@ import * as v from 'valibot';
 import { Failure } from '../failure.ts';
 import { field, integer } from '../schema/fields.ts';
 import { decimal } from '../store/credits.ts';
+import type { RequestAttempt, RequestRecord } from '../store/requests/record.ts';
 import type { Store } from '../store/store.ts';
 import { defineAdminCommand } from './admin-command.ts';
 import { accountReference, keyReference, pastTime } from './fields.ts';
 import { accountIdOf, requireKey } from './find.ts';
-import {
-  type OwnerRequestRecord,
-  ownerConditions,
-  ownerDetailOf,
-  ownerFilter,
-  ownerRecord,
-} from './request-records.ts';
+import { ownerConditions, ownerFilter } from './request-records.ts';
 import { tableOf } from './tables.ts';
 
 /** Requests of one page of the command line. */
@@ -24,7 +19,7 @@ const requestId = (description: string) =>
   });
 
 /** Requests as rows of a terminal. */
-export const requestTable = tableOf<OwnerRequestRecord>({
+export const requestTable = tableOf<RequestRecord>({
   'ENDED (UTC)': [({ ended }) => timeOf(ended), {}],
   STATUS: [
     ({ status, error }) => `${status} ${error?.code ?? error?.type ?? ''}`.trim(),
@@ -56,7 +51,7 @@ export const listRequests = defineAdminCommand({
   run: async (store, { limit, after, ...conditions }) => {
     const filter = await ownerFilter(store, conditions);
     const { records, next } = await store.requests.query(filter, { limit, after });
-    return { requests: records.map(ownerRecord), next };
+    return { requests: records, next };
   },
   show: ({ requests, next }) => ({
     tables: [requestTable(requests)],
@@ -87,7 +82,7 @@ const showRequest = defineAdminCommand({
   examples: [],
   run: async (store, { id }) => {
     const found = await requireRequest(store, id);
-    return ownerDetailOf(found, await store.requests.bodiesOf(found));
+    return { ...found, bodies: (await store.requests.bodiesOf(found)) ?? null };
   },
   show: ({ timeline, bodies, ...facts }) => ({
     tables: [
@@ -104,7 +99,7 @@ function rowsOf(name: string, value: unknown): string[][] {
   return [[name.replaceAll('_', ' '), isPlain ? String(value) : JSON.stringify(value)]];
 }
 
-const attemptTable = tableOf<OwnerRequestRecord['timeline'][number]>({
+const attemptTable = tableOf<RequestAttempt>({
   AFTER: [({ start_ms: start }) => `${start} ms`, {}],
   TOOK: [({ latency_ms: latency }) => `${latency} ms`, {}],
   PROVIDER: [

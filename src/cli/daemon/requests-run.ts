@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { AdminCommand } from '../../administration/admin-command.ts';
 import { readAdminEndpoint } from '../../administration/admin-endpoint.ts';
-import type { OwnerRequestRecord } from '../../administration/request-records.ts';
 import { listRequests, requestTable } from '../../administration/requests.ts';
 import { loadConfig } from '../../config/loading/load.ts';
 import { Failure } from '../../failure.ts';
 import { printable } from '../../operations/batch/filename.ts';
+import type { RequestRecord } from '../../store/requests/record.ts';
 import { UpstreamClient } from '../../upstream/client.ts';
 import { type CommandInput, type Flags, readFlags, usageFailure } from '../command/command.ts';
 import { Writer } from '../files/writer.ts';
@@ -28,7 +28,7 @@ const FIRST = 10;
 const INTERVAL_MS = 1000;
 
 interface Part {
-  readonly requests: readonly OwnerRequestRecord[];
+  readonly requests: readonly RequestRecord[];
   readonly next: number | null;
 }
 
@@ -61,7 +61,7 @@ export async function tailRequests(flags: Flags): Promise<number> {
 }
 
 /** A row of the table, for lines that come one after another. */
-function lineOf(request: OwnerRequestRecord): string {
+function lineOf(request: RequestRecord): string {
   const [, cells = []] = requestTable([request]).rows;
   return `${cells.map(printable).join('  ')}\n`;
 }

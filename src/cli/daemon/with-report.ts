@@ -32,7 +32,7 @@ function sum(one: Totals, other: Totals): Totals {
   return Object.fromEntries(sums) as Totals;
 }
 
-const isFailed = ({ status, errorType }: RequestRecord) => status >= 400 || errorType !== null;
+const isFailed = ({ status, error }: RequestRecord) => status >= 400 || error !== null;
 
 /** Sums the requests that a daemon has answered. */
 export async function reportOf(store: Store, misses: readonly CassetteMiss[]) {
@@ -53,8 +53,8 @@ export async function reportOf(store: Store, misses: readonly CassetteMiss[]) {
     models.set(model, { ...NONE, requests: count, failed, inputTokens, outputTokens, credits });
   }
   for (const request of requests) {
-    const { model, namedModel, route, errorType } = request;
-    const isCounted = COUNTED_BY_STORE.test(route) && errorType !== 'invalid_request';
+    const { model, named_model: namedModel, route, error } = request;
+    const isCounted = COUNTED_BY_STORE.test(route) && error?.type !== 'invalid_request';
     if (model !== null || isCounted || !isFailed(request)) continue;
     add(namedModel ?? route, { requests: 1, failed: 1 });
   }
@@ -93,10 +93,10 @@ function failuresOf(requests: readonly RequestRecord[]) {
   return [...failures.values()].sort((one, other) => other.count - one.count);
 }
 
-const failureOf = ({ status, errorCode, errorType, errorMessage }: RequestRecord) => ({
+const failureOf = ({ status, error }: RequestRecord) => ({
   status,
-  code: errorCode ?? errorType,
-  message: errorMessage,
+  code: error?.code ?? error?.type ?? null,
+  message: error?.message ?? null,
 });
 
 /** Failures that are printed, of which the JSON has all. */

@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import type { Config } from '../../config/settings/schema.ts';
 import { secretsRedactor } from '../../routing/redaction.ts';
+import { toCredits } from '../../store/credits.ts';
 import type { NewRequest, RequestAttempt } from '../../store/requests/record.ts';
 import type { RequestLog } from '../../store/requests/request-log.ts';
 import type { KeyHolder } from '../../store/store.ts';
@@ -42,7 +43,7 @@ const MAX_MESSAGE = 500;
 /** Attempts of one request that are kept. */
 const MAX_ATTEMPTS = 50;
 
-const NO_ATTEMPTS: NewRequest['attempts'] = [];
+const NONE: NewRequest['timeline'] = [];
 
 function textIn(object: unknown, name: string): string | null {
   const text = (object as Readonly<Record<string, unknown>> | null | undefined)?.[name];
@@ -61,32 +62,39 @@ function recordOf(request: EndedRequest, config: RecordSettings): NewRequest {
   const named = textIn(request.params, 'model') ?? textIn(request.body, 'model');
   const usage = report?.usage ?? null;
   const isFailed = status >= 400 || failure !== null;
+  const now = Date.now();
+  const timeline = report === null ? NONE : attemptsOf(report.attemptLog.ended, elapsed, config);
   return {
+    object: 'request',
     id,
-    at: Date.now(),
+    ended: Math.floor(now / 1000),
+    ended_ms: now,
     method,
     route,
     status,
-    milliseconds: Math.round(elapsed),
-    firstFrameMs: firstFrameMs === null ? null : Math.round(firstFrameMs),
+    error: failure && {
+      type: failure.type,
+      code: failure.code,
+      message: failure.message.slice(0, MAX_TEXT),
+    },
     account: holder ? { id: holder.account.id, name: holder.account.name } : null,
     key: holder ? { id: holder.key.id, name: holder.key.name } : null,
     model,
-    namedModel: named === model ? null : named,
-    taskId: task?.id ?? null,
-    traceId: trace?.context.traceId ?? null,
+    named_model: named === model ? null : named,
+    task_id: task?.id ?? null,
+    trace_id: trace?.context.traceId ?? null,
     provider: report?.provider ?? null,
-    upstreamModel: report?.upstreamModel ?? null,
-    attempts: report === null ? NO_ATTEMPTS : attemptsOf(report.attemptLog.ended, elapsed, config),
+    upstream_model: report?.upstreamModel ?? null,
+    attempts: report?.attempts ?? 0,
+    timeline,
+    latency_ms: Math.round(elapsed),
+    first_token_ms: firstFrameMs === null ? null : Math.round(firstFrameMs),
+    input_tokens: usage?.input ?? null,
+    cached_input_tokens: usage?.cachedInput ?? null,
+    output_tokens: usage?.output ?? null,
+    credits: report === null ? null : toCredits(report.charge),
     cache: report?.cache ?? null,
     tags,
-    inputTokens: usage?.input ?? null,
-    cachedInputTokens: usage?.cachedInput ?? null,
-    outputTokens: usage?.output ?? null,
-    charge: report?.charge ?? null,
-    errorType: failure?.type ?? null,
-    errorCode: failure?.code ?? null,
-    errorMessage: failure?.message.slice(0, MAX_TEXT) ?? null,
     bodies: holder ? bodiesOf({ body, answerCopy, holder, model, isFailed }, config) : null,
   };
 }
@@ -104,8 +112,8 @@ function attemptsOf(
     const message = failure && (failure.detail ?? failure.message);
     return {
       ...{ provider, model, key },
-      startMs: Math.max(0, Math.round(startedAt - arrival)),
-      milliseconds: Math.round(endedAt - startedAt),
+      start_ms: Math.max(0, Math.round(startedAt - arrival)),
+      latency_ms: Math.round(endedAt - startedAt),
       status: failure === null ? 200 : failure.upstreamStatus,
       error: failure && (failure.code ?? failure.type),
       message:

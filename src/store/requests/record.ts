@@ -1,66 +1,69 @@
-/** One request to a provider. Requests of one client's request follow one another. */
-export interface RequestAttempt {
-  /** Name of the provider in the configuration, and its name of the model. */
-  readonly provider: string;
-  readonly model: string;
-  /** Names one of several keys of the provider; null for an only key. */
-  readonly key: string | null;
-  /** Milliseconds from the arrival of the request. */
-  readonly startMs: number;
-  readonly milliseconds: number;
-  /** The provider's status; null where it did not answer. */
-  readonly status: number | null;
-  /** Code or type of the failure; null for a success. */
-  readonly error: string | null;
-  /** The provider's words, for the owner: without secrets, with names and addresses. */
-  readonly message: string | null;
-}
+import * as v from 'valibot';
+import type { DeepReadonly } from '../../schema/json.ts';
 
+const textOrNull = (description: string) =>
+  v.pipe(v.nullable(v.string()), v.description(description));
+const numberOrNull = v.nullable(v.number());
 /** Name and identifier at the time of the request. */
-interface Named {
-  readonly id: string;
-  readonly name: string;
-}
+const named = v.nullable(v.object({ id: v.string(), name: v.string() }));
 
-/** A request that has ended, without its headers and bodies. */
-export interface RequestRecord {
-  /** Ascending in about the order of the ends of requests. */
-  readonly number: number;
-  /** As in x-request-id, which a client may choose: not always unique. */
-  readonly id: string;
-  /** Time of the end, in milliseconds since the epoch. */
-  readonly at: number;
-  readonly method: string;
-  /** The route's pattern. */
-  readonly route: string;
-  readonly status: number;
-  readonly milliseconds: number;
-  /** Milliseconds to the first event of a stream; null without one. */
-  readonly firstFrameMs: number | null;
-  /** Null without a valid key. */
-  readonly account: Named | null;
-  readonly key: Named | null;
-  readonly model: string | null;
-  /** The model that the client named, which need not exist; null where it is `model`. */
-  readonly namedModel: string | null;
-  readonly taskId: string | null;
-  readonly traceId: string | null;
-  readonly provider: string | null;
-  readonly upstreamModel: string | null;
-  readonly attempts: readonly RequestAttempt[];
-  readonly cache: string | null;
-  readonly tags: Readonly<Record<string, string>>;
-  readonly inputTokens: number | null;
-  readonly cachedInputTokens: number | null;
-  readonly outputTokens: number | null;
-  /** Micro-credits; null for a request that is not metered, such as one that created a task. */
-  readonly charge: number | null;
-  readonly errorType: string | null;
-  readonly errorCode: string | null;
-  readonly errorMessage: string | null;
-  /** Whether its bodies were kept. */
-  readonly hasBodies: boolean;
-}
+/** A request that has ended, without its headers and bodies, as its account sees it. */
+export const requestShape = v.object({
+  object: v.literal('request'),
+  number: v.pipe(v.number(), v.description('ascending; the cursor of the list')),
+  id: v.pipe(v.string(), v.description('as in x-request-id, which a client may choose')),
+  ended: v.number(),
+  ended_ms: v.pipe(v.number(), v.description('the same in milliseconds')),
+  method: v.string(),
+  route: v.pipe(v.string(), v.description('the pattern of the path')),
+  status: v.pipe(v.number(), v.description('499 where the client disconnected')),
+  error: v.nullable(
+    v.object({ type: v.string(), code: v.nullable(v.string()), message: v.string() }),
+  ),
+  key: named,
+  model: v.nullable(v.string()),
+  named_model: textOrNull('the name in the request, where no model has it'),
+  task_id: v.nullable(v.string()),
+  trace_id: textOrNull('as sent to the collector of traces'),
+  attempts: v.pipe(v.number(), v.description('requests to providers')),
+  latency_ms: v.number(),
+  first_token_ms: numberOrNull,
+  input_tokens: numberOrNull,
+  cached_input_tokens: numberOrNull,
+  output_tokens: numberOrNull,
+  credits: v.pipe(numberOrNull, v.description('null where a task has the charge')),
+  cache: textOrNull('hit, miss or bypass'),
+  tags: v.record(v.string(), v.string()),
+  has_bodies: v.pipe(v.boolean(), v.description('whether the bodies were kept')),
+});
+
+/** An attempt at a provider; attempts follow one another. */
+export const attemptShape = v.object({
+  start_ms: v.pipe(v.number(), v.description('since the arrival of the request')),
+  latency_ms: v.number(),
+  status: v.pipe(numberOrNull, v.description('null where the provider did not answer')),
+  error: v.nullable(v.string()),
+});
+
+const ownerAttemptShape = v.object({
+  ...attemptShape.entries,
+  provider: v.string(),
+  model: v.string(),
+  key: textOrNull('which of several keys of the provider'),
+  message: textOrNull("the provider's words, without secrets"),
+});
+
+/** A request as the owner sees it, and as it is kept. */
+export const ownerRequestShape = v.object({
+  ...requestShape.entries,
+  account: named,
+  provider: v.nullable(v.string()),
+  upstream_model: v.nullable(v.string()),
+  timeline: v.array(ownerAttemptShape),
+});
+
+export type RequestRecord = DeepReadonly<v.InferOutput<typeof ownerRequestShape>>;
+export type RequestAttempt = RequestRecord['timeline'][number];
 
 /** The bodies of a request as texts, redacted and cut to a length. */
 export interface RequestBodies {
@@ -70,7 +73,7 @@ export interface RequestBodies {
 }
 
 /** A request to keep. */
-export interface NewRequest extends Omit<RequestRecord, 'number' | 'hasBodies'> {
+export interface NewRequest extends Omit<RequestRecord, 'number' | 'has_bodies'> {
   readonly bodies: RequestBodies | null;
 }
 
@@ -145,8 +148,8 @@ export function meets(record: RequestRecord, filter: RequestFilter): boolean {
     (provider === undefined || record.provider === provider) &&
     (id === undefined || record.id === id) &&
     (statusClass === undefined || String(record.status)[0] === statusClass) &&
-    (from === undefined || record.at >= from) &&
-    (to === undefined || record.at < to) &&
+    (from === undefined || record.ended_ms >= from) &&
+    (to === undefined || record.ended_ms < to) &&
     record.route !== filter.exceptRoute &&
     (tag === undefined || hasTag(record, tag.name, tag.value)) &&
     (text === undefined || hasText(record, text.toLowerCase(), filter.isOwner === true))
@@ -158,13 +161,13 @@ function hasTag({ tags }: RequestRecord, name: string, value: string | null): bo
 }
 
 function hasText(record: RequestRecord, text: string, isOwner: boolean): boolean {
-  const { id, key, route, model, namedModel, taskId, traceId, tags } = record;
-  const { errorType, errorCode, errorMessage, account, provider, upstreamModel } = record;
-  const texts = [id, key?.id, key?.name, route, model, namedModel, taskId, traceId];
-  texts.push(errorType, errorCode, errorMessage, ...Object.entries(tags).flat());
+  const { id, key, route, model, named_model: named, task_id: task, trace_id: trace } = record;
+  const { tags, error, account, provider, upstream_model: upstreamModel } = record;
+  const texts = [id, key?.id, key?.name, route, model, named, task, trace];
+  texts.push(error?.type, error?.code, error?.message, ...Object.entries(tags).flat());
   if (isOwner) {
     texts.push(account?.name, account?.id, provider, upstreamModel);
-    for (const attempt of record.attempts) texts.push(attempt.provider, attempt.message);
+    for (const attempt of record.timeline) texts.push(attempt.provider, attempt.message);
   }
   return texts.some((one) => one?.toLowerCase().includes(text));
 }

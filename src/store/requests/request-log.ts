@@ -126,7 +126,10 @@ export class RequestLog {
   }
 
   /** Undefined where they were not kept, or are deleted. */
-  async bodiesOf({ number, hasBodies }: RequestRecord): Promise<RequestBodies | undefined> {
+  async bodiesOf({
+    number,
+    has_bodies: hasBodies,
+  }: RequestRecord): Promise<RequestBodies | undefined> {
     return hasBodies ? this.#storage.bodiesOf(number) : undefined;
   }
 

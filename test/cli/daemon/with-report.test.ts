@@ -4,12 +4,12 @@ import type { Store } from '../../../src/store/store.ts';
 
 /** A store with requests that failed before their model was known, by the name that each one gave. */
 function refused(...names: readonly string[]): Store {
-  const records = names.map((namedModel, index) => ({
-    ...{ method: 'POST', status: 404, route: '/v1/messages', model: null, namedModel },
+  const records = names.map((name, index) => ({
+    ...{ method: 'POST', status: 404, route: '/v1/messages', model: null, named_model: name },
     ...{
       errorType: 'invalid_request',
       errorCode: null,
-      errorMessage: `no ${index}: ${namedModel}`,
+      errorMessage: `no ${index}: ${name}`,
     },
   }));
   const query = async () => ({ records: records.toReversed(), next: null });

@@ -7,27 +7,34 @@ import type { DriverFactory } from './driver-factory.ts';
 /** A time in the first microseconds of which a record may have its number. */
 const START = Date.UTC(2026, 9, 24);
 
-export const requestOf = (id: string, change: Partial<NewRequest> = {}): NewRequest => ({
-  ...{ id, at: START, method: 'POST', route: '/v1/chat/completions', status: 200 },
-  ...{ milliseconds: 5, firstFrameMs: null, account: { id: 'a', name: 'one' } },
-  ...{ key: { id: 'k', name: 'builds' }, model: 'm', namedModel: null, taskId: null },
-  ...{ traceId: null, provider: 'p', upstreamModel: 'u', attempts: [], cache: null, tags: {} },
-  ...{ inputTokens: 1, cachedInputTokens: 0, outputTokens: 2, charge: 3 },
-  ...{ errorType: null, errorCode: null, errorMessage: null, bodies: null, ...change },
+export const requestOf = (
+  id: string,
+  { at = START, ...change }: Partial<NewRequest> & { readonly at?: number } = {},
+): NewRequest => ({
+  ...{ object: 'request', id, ended: Math.floor(at / 1000), ended_ms: at, method: 'POST' },
+  ...{ route: '/v1/chat/completions', status: 200, error: null, latency_ms: 5 },
+  ...{ first_token_ms: null, account: { id: 'a', name: 'one' }, key: { id: 'k', name: 'builds' } },
+  ...{ model: 'm', named_model: null, task_id: null, trace_id: null, provider: 'p' },
+  ...{ upstream_model: 'u', attempts: 0, timeline: [], cache: null, tags: {}, input_tokens: 1 },
+  ...{ cached_input_tokens: 0, output_tokens: 2, credits: 3, bodies: null, ...change },
 });
 
 const other = { account: { id: 'b', name: 'two' }, key: { id: 'l', name: 'tests' } };
 
 const attempt = {
-  ...{ provider: 'p', model: 'u', key: null, startMs: 1, milliseconds: 2, status: 503 },
+  ...{ provider: 'p', model: 'u', key: null, start_ms: 1, latency_ms: 2, status: 503 },
   ...{ error: 'service_error', message: 'Überlast \u0000 \ud800' },
 };
 
 const SAMPLE: readonly NewRequest[] = [
   requestOf('one'),
-  requestOf('two', { at: START + 1000, status: 404, errorCode: 'model_not_found' }),
+  requestOf('two', {
+    at: START + 1000,
+    status: 404,
+    error: { type: 'invalid_request', code: 'model_not_found', message: 'none' },
+  }),
   requestOf('three', { at: START + 2000, ...other, tags: { run: '42', 'ü"': 'x' } }),
-  requestOf('four', { at: START + 3000, status: 502, model: 'n', attempts: [attempt] }),
+  requestOf('four', { at: START + 3000, status: 502, model: 'n', timeline: [attempt] }),
   requestOf('five', { at: START + 4000, account: null, key: null, model: null, status: 401 }),
 ];
 
@@ -52,7 +59,7 @@ export function describeRequests(driver: DriverFactory): void {
       for await (const each of bothOf(store, reopened)) {
         const { records, next } = await each.requests.query({}, { limit: 100 });
         expect(next).toBeNull();
-        const expected = SAMPLE.map(({ bodies: _, ...rest }) => ({ ...rest, hasBodies: false }));
+        const expected = SAMPLE.map(({ bodies: _, ...rest }) => ({ ...rest, has_bodies: false }));
         expect(records.map(({ number: _, ...rest }) => rest)).toEqual(expected.toReversed());
         const numbers = records.map(({ number }) => number);
         expect(numbers).toEqual(numbers.toSorted((a, b) => b - a));

@@ -1,5 +1,5 @@
 import type { RefObject } from 'preact';
-import type { OwnerRequestRecord } from '../../../administration/request-records.ts';
+import type { RequestRecord } from '../../../store/requests/record.ts';
 import { eventsOf } from '../../api/events.ts';
 import { Listeners, useChanges } from '../../api/listeners.ts';
 import { ApiError, send, sendJson } from '../../api/request.ts';
@@ -193,7 +193,7 @@ export class ChatStore {
     if (!requestId) return;
     const path = `v1/requests?limit=${RECENT_REQUESTS}`;
     // Without it the answer is as good.
-    const list = await sendJson<{ data: readonly Pick<OwnerRequestRecord, 'id' | 'credits'>[] }>(
+    const list = await sendJson<{ data: readonly Pick<RequestRecord, 'id' | 'credits'>[] }>(
       path,
     ).catch(() => null);
     const credits = list?.data.find((request) => request.id === requestId)?.credits;

@@ -1,5 +1,5 @@
 import { useRef } from 'preact/hooks';
-import type { OwnerRequestRecord } from '../../../administration/request-records.ts';
+import type { RequestRecord } from '../../../store/requests/record.ts';
 import { useJson, useRefresh } from '../../api/resource.ts';
 import { formatDuration } from '../../components/format.ts';
 import { Link } from '../../components/navigation.tsx';
@@ -17,7 +17,7 @@ interface FirstRequestProps {
 /** Waits for the next request of a key, then shows how it went. */
 export function FirstRequest({ id, isOwner }: FirstRequestProps) {
   const base = isOwner ? 'v1/admin/requests?sign_ins=false&' : 'v1/requests?';
-  const { data, error, reload } = useJson<{ readonly data: readonly OwnerRequestRecord[] }>(
+  const { data, error, reload } = useJson<{ readonly data: readonly RequestRecord[] }>(
     `${base}key=${encodeURIComponent(id)}&limit=5`,
   );
   /** The newest request before the wait. */

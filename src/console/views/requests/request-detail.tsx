@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import type { OwnerRequestRecord } from '../../../administration/request-records.ts';
+import type { RequestRecord } from '../../../store/requests/record.ts';
 import { useAction } from '../../api/action.ts';
 import { sendJson } from '../../api/request.ts';
 import { useJson } from '../../api/resource.ts';
@@ -18,12 +18,12 @@ import { curlOf } from '../../components/shown-request.ts';
 import { ErrorState, Loaded } from '../../components/states.tsx';
 import { answerOf, promptOf, type ShownTurn } from './conversation.ts';
 
-interface Detail extends OwnerRequestRecord {
+interface Detail extends RequestRecord {
   readonly bodies: { readonly request: string; readonly answer: string | null } | null;
 }
 
 interface RequestDetailProps {
-  readonly request: OwnerRequestRecord;
+  readonly request: RequestRecord;
   readonly onClose: () => void;
 }
 
@@ -62,7 +62,7 @@ export function RequestDetail({ request, onClose }: RequestDetailProps) {
 }
 
 /** Bars for the time before the first attempt, for each attempt, and for the first token. */
-function Timeline({ request }: { readonly request: OwnerRequestRecord }) {
+function Timeline({ request }: { readonly request: RequestRecord }) {
   const { timeline, latency_ms: total, first_token_ms: first } = request;
   const all = Math.max(1, total);
   const bar = (start: number, length: number) => ({
@@ -98,7 +98,7 @@ function Timeline({ request }: { readonly request: OwnerRequestRecord }) {
   );
 }
 
-function Facts({ request }: { readonly request: OwnerRequestRecord }) {
+function Facts({ request }: { readonly request: RequestRecord }) {
   const { account, key, task_id: task, tags, upstream_model: upstreamModel } = request;
   const number = (value: number | null) => value !== null && formatNumber(value);
   const facts: readonly (readonly [title: string, value: ComponentChildren])[] = [
@@ -143,7 +143,7 @@ function Facts({ request }: { readonly request: OwnerRequestRecord }) {
 }
 
 interface BodiesProps {
-  readonly request: OwnerRequestRecord;
+  readonly request: RequestRecord;
   readonly bodies: NonNullable<Detail['bodies']>;
   readonly onDeleted: () => void;
 }

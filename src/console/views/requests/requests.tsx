@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import type { OwnerRequestRecord } from '../../../administration/request-records.ts';
+import type { RequestRecord } from '../../../store/requests/record.ts';
 import { useAction } from '../../api/action.ts';
 import { useEvents } from '../../api/live.ts';
 import { sendJson } from '../../api/request.ts';
@@ -91,7 +91,7 @@ function FilterFields({ filters, children }: FilterFieldsProps) {
 }
 
 interface Page {
-  readonly data: readonly OwnerRequestRecord[];
+  readonly data: readonly RequestRecord[];
   readonly next: number | null;
 }
 
@@ -107,11 +107,11 @@ const MAX_SHOWN = 5000;
 function RequestList({ path, events }: RequestListProps) {
   const first = useJson<Page>(path);
   const [page, setPage] = useState<Page>();
-  const [shown, setShown] = useState<OwnerRequestRecord>();
+  const [shown, setShown] = useState<RequestRecord>();
   useEffect(() => {
     if (first.data) setPage(first.data);
   }, [first.data]);
-  useEvents<OwnerRequestRecord>(
+  useEvents<RequestRecord>(
     events,
     (request) =>
       setPage((known) => {
@@ -145,8 +145,8 @@ function RequestList({ path, events }: RequestListProps) {
 }
 
 interface RequestTableProps {
-  readonly requests: readonly OwnerRequestRecord[];
-  readonly show: (request: OwnerRequestRecord) => void;
+  readonly requests: readonly RequestRecord[];
+  readonly show: (request: RequestRecord) => void;
 }
 
 function RequestTable({ requests, show }: RequestTableProps) {
@@ -185,7 +185,7 @@ function RequestTable({ requests, show }: RequestTableProps) {
   );
 }
 
-function Status({ status, error }: OwnerRequestRecord) {
+function Status({ status, error }: RequestRecord) {
   const tone = status >= 500 ? 'bad' : status >= 400 ? 'warn' : error ? 'bad' : 'good';
   return (
     <>

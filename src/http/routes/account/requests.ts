@@ -4,20 +4,22 @@ import * as v from 'valibot';
 import {
   filterOf,
   ownerConditions,
-  ownerDetailOf,
   ownerFilter,
-  ownerRecord,
   ownerRequestDetail,
-  ownerRequestShape,
   requestConditions,
   requestDetail,
   requestDetailOf,
   requestRecord,
-  requestShape,
 } from '../../../administration/request-records.ts';
 import { noRequest } from '../../../administration/requests.ts';
 import { withDefault } from '../../../schema/fields.ts';
-import { meets, type RequestFilter, type RequestRecord } from '../../../store/requests/record.ts';
+import {
+  meets,
+  ownerRequestShape,
+  type RequestFilter,
+  type RequestRecord,
+  requestShape,
+} from '../../../store/requests/record.ts';
 import type { RequestPage } from '../../../store/requests/request-log.ts';
 import type { Store } from '../../../store/store.ts';
 import { EVENT_STREAM } from '../../openapi/openapi.ts';
@@ -148,7 +150,10 @@ export function ownerRequestRoutes(server: FastifyInstance, context: AppContext)
     query: ownerQuery,
     answer: requestPage(ownerRequestShape),
     handler: async ({ query: { limit, after, ...conditions } }) =>
-      pageOf(await requests.query(await filterFor(conditions), { limit, after }), ownerRecord),
+      pageOf(
+        await requests.query(await filterFor(conditions), { limit, after }),
+        (record) => record,
+      ),
   });
   addEndpoint(server, {
     path: 'GET /v1/admin/requests/events',
@@ -160,7 +165,12 @@ export function ownerRequestRoutes(server: FastifyInstance, context: AppContext)
     exposeHeadRoute: false,
     handler: async (request, reply) => {
       const filter = await filterFor(request.query);
-      await streamEvents(context, request, reply, liveSource(store, filter, ownerRecord));
+      await streamEvents(
+        context,
+        request,
+        reply,
+        liveSource(store, filter, (record) => record),
+      );
       return reply;
     },
   });
@@ -188,7 +198,7 @@ export function ownerRequestRoutes(server: FastifyInstance, context: AppContext)
     handler: async ({ params: { id } }) => {
       const found = await requests.find(id);
       if (found === undefined) throw noRequest(id);
-      return ownerDetailOf(found, await requests.bodiesOf(found));
+      return { ...found, bodies: (await requests.bodiesOf(found)) ?? null };
     },
   });
 }
@@ -197,7 +207,7 @@ async function* exported({ requests }: Store, filter: RequestFilter): AsyncGener
   for (let after: number | null = Infinity; after !== null; ) {
     const page: RequestPage = await requests.query(filter, { limit: EXPORT_PART, after });
     if (page.records.length > 0) {
-      yield page.records.map((record) => `${JSON.stringify(ownerRecord(record))}\n`).join('');
+      yield page.records.map((record) => `${JSON.stringify(record)}\n`).join('');
     }
     after = page.next;
   }

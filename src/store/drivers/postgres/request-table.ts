@@ -25,7 +25,7 @@ export class RequestTable implements RequestStorage {
   }
 
   async add(requests: readonly NewRequest[]): Promise<readonly RequestRecord[]> {
-    const documents = requests.map(({ bodies, ...rest }) => ({ ...rest, hasBodies: !!bodies }));
+    const documents = requests.map(({ bodies, ...rest }) => ({ ...rest, has_bodies: !!bodies }));
     return this.#database.transaction(async (connection) => {
       const values = columnsOf(documents, documents);
       const rows = await connection.query<{ readonly number: number }>(
@@ -61,7 +61,7 @@ export class RequestTable implements RequestStorage {
       const last = records.at(-1);
       if (last === undefined) return;
       yield { records, lowest: last.number };
-      if (rows.length < ROWS || last.at < from) return;
+      if (rows.length < ROWS || last.ended_ms < from) return;
       end = last.number;
     }
   }
@@ -109,14 +109,14 @@ export class RequestTable implements RequestStorage {
 const UNNEST = `unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::json[])
   WITH ORDINALITY AS batch (id, account_id, key_id, at, record, position)`;
 
-type Columns = Pick<RequestRecord, 'id' | 'account' | 'key' | 'at'>;
+type Columns = Pick<RequestRecord, 'id' | 'account' | 'key' | 'ended_ms'>;
 
 function columnsOf(records: readonly Columns[], documents: readonly object[]) {
   return [
     records.map(({ id }) => id),
     records.map(({ account }) => account?.id ?? null),
     records.map(({ key }) => key?.id ?? null),
-    records.map(({ at }) => at),
+    records.map((record) => record.ended_ms),
     documents.map((document) => JSON.stringify(document)),
   ];
 }
@@ -126,7 +126,7 @@ async function addBodies(
   records: readonly RequestRecord[],
   requests: readonly NewRequest[],
 ): Promise<void> {
-  const kept = records.filter(({ hasBodies }) => hasBodies);
+  const kept = records.filter((record) => record.has_bodies);
   if (kept.length === 0) return;
   const bodies = requests.flatMap((request) => request.bodies ?? []);
   await connection.query(

@@ -13,7 +13,7 @@ import type {
 import { NUMBERS_PER_MS, Segments } from './segments.ts';
 
 /** A line of the files with bodies. */
-interface BodiesLine extends RequestBodies, Pick<RequestRecord, 'number' | 'id' | 'at'> {
+interface BodiesLine extends RequestBodies, Pick<RequestRecord, 'number' | 'id' | 'ended_ms'> {
   readonly account: string | undefined;
   readonly key: string | undefined;
 }
@@ -46,10 +46,10 @@ export class RequestFolder implements RequestStorage {
       if (repeated) return repeated;
       const { bodies: kept, ...rest } = request;
       // The clock may have been set back.
-      newest = Math.max(newest + 1, rest.at * NUMBERS_PER_MS);
-      const record: RequestRecord = { number: newest, ...rest, hasBodies: kept !== null };
-      const { number, id, at, account, key } = record;
-      if (kept) bodies.push({ number, id, at, account: account?.id, key: key?.id, ...kept });
+      newest = Math.max(newest + 1, rest.ended_ms * NUMBERS_PER_MS);
+      const record: RequestRecord = { number: newest, ...rest, has_bodies: kept !== null };
+      const { number, id, ended_ms, account, key } = record;
+      if (kept) bodies.push({ number, id, ended_ms, account: account?.id, key: key?.id, ...kept });
       return record;
     });
     // First the bodies: a record must not name bodies that are not kept.
@@ -142,7 +142,7 @@ function needlesOf({ accountId, keyId, model, provider, id }: RequestFilter): st
 }
 
 function isSelected(
-  line: Pick<RequestRecord, 'id' | 'at'>,
+  line: Pick<RequestRecord, 'id' | 'ended_ms'>,
   account: string | undefined,
   key: string | undefined,
   { accountId, keyId, id, before }: RequestSelection,
@@ -151,6 +151,6 @@ function isSelected(
     (accountId === undefined || account === accountId) &&
     (keyId === undefined || key === keyId) &&
     (id === undefined || line.id === id) &&
-    (before === undefined || line.at < before)
+    (before === undefined || line.ended_ms < before)
   );
 }
