@@ -6,11 +6,7 @@ import type { Store } from '../../../src/store/store.ts';
 function refused(...names: readonly string[]): Store {
   const records = names.map((name, index) => ({
     ...{ method: 'POST', status: 404, route: '/v1/messages', model: null, named_model: name },
-    ...{
-      errorType: 'invalid_request',
-      errorCode: null,
-      errorMessage: `no ${index}: ${name}`,
-    },
+    error: { type: 'invalid_request', code: null, message: `no ${index}: ${name}` },
   }));
   const query = async () => ({ records: records.toReversed(), next: null });
   return { listUsage: async () => [], requests: { query } } as unknown as Store;
