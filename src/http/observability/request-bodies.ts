@@ -16,6 +16,9 @@ declare module 'fastify' {
 
 type BodySettings = Pick<Config, 'requests' | 'models'>;
 
+/** Bytes of a stream for a character of its answer, at most. */
+const BYTES_PER_CHARACTER = 50;
+
 /** Takes what a client is sent. */
 export class AnswerCopy {
   #whole: string | null = null;
@@ -35,7 +38,7 @@ export class AnswerCopy {
 
   /** Takes frames of a stream. */
   readonly push = (frames: string | Buffer): void => {
-    this.#stream ??= new StreamedAnswer(this.#dialect, this.#limit);
+    this.#stream ??= new StreamedAnswer(this.#dialect, BYTES_PER_CHARACTER * this.#limit);
     this.#stream.push(frames);
   };
 

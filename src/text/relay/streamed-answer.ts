@@ -2,86 +2,65 @@ import { tryParseJson } from '../../schema/json.ts';
 import { objectOf, objectsOf } from '../../schema/untrusted.ts';
 import type { TextEvent } from '../canonical/events.ts';
 import type { Dialect, EventDecoder } from '../dialects/dialect.ts';
+import { foldAnswer } from '../dialects/fold-answer.ts';
 import { EventStream } from './sse.ts';
 
-/** Calls of tools that are kept. */
-const MAX_CALLS = 100;
-
-/** The answer that a stream has sent to a client, as far as it is kept: text, reasoning and calls. */
+/** The answer that a stream has sent to a client, as far as it is kept. */
 export class StreamedAnswer {
-  readonly #limit: number;
   readonly #decoder: EventDecoder | null;
-  readonly #events: EventStream;
+  readonly #frames: EventStream;
+  readonly #events: TextEvent[] = [];
   #text = '';
-  #reasoning = '';
-  readonly #calls: { name: string; arguments: string }[] = [];
-  #finish: string | null = null;
-  #isDamaged = false;
+  /** Characters that may still come. */
+  #space: number;
 
-  /** @param limit characters of text, of reasoning and of each call */
+  /** @param limit characters of all events */
   constructor(dialect: Dialect, limit: number) {
-    this.#limit = limit;
-    const context = { provider: '', toolName: (name: string) => name };
+    this.#space = limit;
     // The one format that no provider speaks, that of legacy completions, has nothing but text.
     this.#decoder = dialect.upstreamDialect
       ? null
-      : dialect.decodeEvents(context, (event) => this.#add(event));
-    this.#events = new EventStream((data) => {
-      if (this.#decoder !== null) {
-        this.#decoder.push(data);
-        return;
-      }
+      : dialect.decodeEvents({ provider: '', toolName: (name) => name }, (event) => {
+          this.#events.push(event);
+        });
+    this.#frames = new EventStream((data) => {
+      this.#decoder?.push(data);
+      if (this.#decoder !== null) return;
       const [choice] = objectsOf(objectOf(tryParseJson(data))['choices']);
-      this.#text = this.#joined(this.#text, String(choice?.['text'] ?? ''));
+      this.#text += String(choice?.['text'] ?? '');
     });
   }
 
   /** Takes frames as they are sent. */
   push(frames: string | Buffer): void {
-    if (this.#isDamaged) return;
-    try {
-      this.#events.push(Buffer.from(frames));
-    } catch {
-      this.#isDamaged = true;
-    }
+    this.#space -= frames.length;
+    if (this.#space > 0) this.#frames.push(Buffer.from(frames));
   }
 
-  /** The answer as JSON; null where nothing was sent. */
-  json(): string | null {
-    const [text, reasoning, calls] = [this.#text, this.#reasoning, this.#calls];
-    if (text === '' && reasoning === '' && calls.length === 0) return null;
+  /** The answer as JSON. */
+  json(): string {
+    const { blocks, finish } = foldAnswer([
+      ...this.#events.filter(({ type }) => type !== 'error'),
+      ...this.#missingEnd(),
+    ]);
+    const textOf = (kind: 'text' | 'refusal' | 'reasoning') =>
+      blocks.flatMap((block) => (block.type === kind ? [block.text] : [])).join('\n');
+    const calls = blocks.flatMap((block) =>
+      block.type === 'call' ? [{ name: block.name, arguments: block.text }] : [],
+    );
     return JSON.stringify({
-      text,
-      ...(reasoning !== '' && { reasoning }),
-      ...(calls.length > 0 && { tool_calls: calls }),
-      finish_reason: this.#finish,
+      text: this.#text + textOf('text') + textOf('refusal'),
+      reasoning: textOf('reasoning') || undefined,
+      tool_calls: calls.length > 0 ? calls : undefined,
+      finish_reason: finish?.reason ?? null,
     });
   }
 
-  #add(event: TextEvent): void {
-    switch (event.type) {
-      case 'text-delta':
-      case 'refusal-delta':
-        this.#text = this.#joined(this.#text, event.text);
-        break;
-      case 'reasoning-delta':
-        this.#reasoning = this.#joined(this.#reasoning, event.text);
-        break;
-      case 'tool-start':
-        if (this.#calls.length < MAX_CALLS) this.#calls.push({ name: event.name, arguments: '' });
-        break;
-      case 'tool-delta': {
-        const call = this.#calls.at(-1);
-        if (call) call.arguments = this.#joined(call.arguments, event.json);
-        break;
-      }
-      case 'finish':
-        this.#finish = event.reason;
-        break;
-    }
-  }
-
-  #joined(text: string, more: string): string {
-    return text.length >= this.#limit ? text : text + more;
+  /** The end of a block that was cut, or during which the client left. */
+  #missingEnd(): TextEvent[] {
+    const last = this.#events.findLast(({ type }) => /-(?:start|end)$/.test(type));
+    if (!last?.type.endsWith('-start')) return [];
+    const type = last.type.replace('start', 'end');
+    return [{ block: 0, signature: null, ...last, type } as TextEvent];
   }
 }

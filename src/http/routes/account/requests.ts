@@ -21,7 +21,7 @@ import {
   requestShape,
 } from '../../../store/requests/record.ts';
 import type { RequestPage } from '../../../store/requests/request-log.ts';
-import type { Store } from '../../../store/store.ts';
+import type { KeyHolder, Store } from '../../../store/store.ts';
 import { EVENT_STREAM } from '../../openapi/openapi.ts';
 import type { AppContext } from '../../request/app-context.ts';
 import { addEndpoint } from '../../request/endpoint.ts';
@@ -32,89 +32,123 @@ import { pageLimit, pageShape } from '../../request/query.ts';
 const SIGN_IN = '/v1/session';
 
 const signIns = withDefault(v.boolean(), true, 'false leaves out the sign-ins of browsers');
-
-const { after: _, ...liveConditions } = requestConditions;
-const { after: __, ...ownerLiveConditions } = ownerConditions;
-
-const accountQuery = v.strictObject({ ...requestConditions, limit: pageLimit });
 const ownerQuery = v.strictObject({ ...ownerConditions, sign_ins: signIns, limit: pageLimit });
-const liveQuery = v.strictObject(liveConditions);
-const ownerLiveQuery = v.strictObject({ ...ownerLiveConditions, sign_ins: signIns });
 
-const requestPage = <const Shape extends v.GenericSchema>(shape: Shape) =>
-  v.object({
-    ...pageShape(shape).entries,
-    next: v.pipe(v.nullable(v.number()), v.description('`after` of the next page')),
-  });
+type Query = Partial<v.InferOutput<typeof ownerQuery>>;
 
-function pageOf<Shown>({ records, next }: RequestPage, show: (request: RequestRecord) => Shown) {
-  return { object: 'list' as const, data: records.map(show), has_more: next !== null, next };
+/** The requests that a caller may see. */
+interface Scope {
+  readonly path: '/v1/requests' | '/v1/admin/requests';
+  readonly tag: string;
+  /** Begins the summary of endpoints. */
+  readonly whose: string;
+  readonly conditions: v.ObjectEntries;
+  readonly shape: v.GenericSchema;
+  readonly detailShape: v.GenericSchema;
+  filterFor(store: Store, query: Query, holder: KeyHolder): Promise<RequestFilter>;
+  /** @param request as it is kept */
+  show(request: RequestRecord): object;
+  detail(
+    request: RequestRecord,
+    bodies: Awaited<ReturnType<Store['requests']['bodiesOf']>>,
+  ): object;
 }
+
+/** The requests of the key's account, without the names of providers. */
+const OWN: Scope = {
+  path: '/v1/requests',
+  tag: 'Account',
+  whose: "The account's requests",
+  conditions: requestConditions,
+  shape: requestShape,
+  detailShape: requestDetail,
+  filterFor: async (_store, query, { account }) => ({ ...filterOf(query), accountId: account.id }),
+  show: requestRecord,
+  detail: requestDetailOf,
+};
+
+const ALL: Scope = {
+  path: '/v1/admin/requests',
+  tag: 'Administration',
+  whose: 'Requests of all accounts, for keys of the account owner',
+  conditions: { ...ownerConditions, sign_ins: signIns },
+  shape: ownerRequestShape,
+  detailShape: ownerRequestDetail,
+  filterFor: async (store, { sign_ins: withSignIns, ...query }) => ({
+    ...(await ownerFilter(store, query)),
+    ...(withSignIns === false && { exceptRoute: SIGN_IN }),
+  }),
+  show: (request) => request,
+  detail: (request, bodies) => ({ ...request, bodies: bodies ?? null }),
+};
 
 const DESCRIPTION =
   'POST requests that have ended, of the time of `requests.retention`, without bodies. A search takes a second at ' +
   'most: a page may be short, or empty, although `has_more` is true.';
 
-const LIVE =
-  'Each event `request` has a request that has just ended, as the list has it. Ends when the server drains.';
-
-/** Streams requests as they end. */
-const liveSource = (
-  store: Store,
-  filter: RequestFilter,
-  show: (request: RequestRecord) => object,
-): Parameters<typeof streamEvents>[3] => ({
-  begin: async (send) => send('event: open\ndata: {"type":"open"}\n\n'),
-  subscribe: (send) =>
-    store.requests.follow((record) => {
-      if (!meets(record, filter)) return;
-      send(`event: request\ndata: ${JSON.stringify(show(record))}\n\n`);
-    }),
-});
-
-/** The requests of the key's account, without the names of providers. */
-export function requestRoutes(server: FastifyInstance, context: AppContext): void {
+/** Adds the list, the events and the details of requests. */
+function scopeRoutes(server: FastifyInstance, context: AppContext, scope: Scope): void {
   const { store } = context;
   const { requests } = store;
+  const { path, tag, whose, conditions, shape, detailShape, filterFor, show, detail } = scope;
+  const { after: _, ...live } = conditions;
   addEndpoint(server, {
-    path: 'GET /v1/requests',
-    tag: 'Account',
-    summary: "The account's requests with status, latency, tokens and credits, newest first",
+    path: `GET ${path}`,
+    tag,
+    summary: `${whose}, with status, latency, tokens and credits, newest first`,
     description: DESCRIPTION,
-    query: accountQuery,
-    answer: requestPage(requestShape),
+    query: v.strictObject({ ...conditions, limit: pageLimit }),
+    answer: v.object({
+      ...pageShape(shape).entries,
+      next: v.pipe(v.nullable(v.number()), v.description('`after` of the next page')),
+    }),
     handler: async ({ holder, query }) => {
-      const { limit, after, ...conditions } = query;
-      const accountId = holder.account.id;
-      const filter = { ...filterOf(conditions), accountId };
-      return pageOf(await requests.query(filter, { limit, after }, accountId), requestRecord);
+      const { limit, after, ...rest } = query as v.InferOutput<typeof ownerQuery>;
+      const filter = await filterFor(store, rest, holder);
+      const { records, next } = await requests.query(filter, { limit, after }, holder.account.id);
+      const data = records.map(show);
+      return { object: 'list' as const, data, has_more: next !== null, next };
     },
   });
   addEndpoint(server, {
-    path: 'GET /v1/requests/events',
-    tag: 'Account',
-    summary: "The account's requests, live, as server-sent events",
-    description: LIVE,
-    query: liveQuery,
+    path: `GET ${path}/events`,
+    tag,
+    summary: `${whose}, live, as server-sent events`,
+    description:
+      'Each event `request` has a request that has just ended, as the list has it. Ends when the server drains.',
+    query: v.strictObject(live),
     answer: { description: 'The events', content: EVENT_STREAM },
     exposeHeadRoute: false,
     handler: async (request, reply) => {
-      const filter = { ...filterOf(request.query), accountId: request.holder.account.id };
-      await streamEvents(context, request, reply, liveSource(store, filter, requestRecord));
+      const filter = await filterFor(store, request.query as Query, request.holder);
+      await streamEvents(context, request, reply, {
+        begin: async (send) => send('event: open\ndata: {"type":"open"}\n\n'),
+        subscribe: (send) =>
+          requests.follow((record) => {
+            if (!meets(record, filter)) return;
+            send(`event: request\ndata: ${JSON.stringify(show(record))}\n\n`);
+          }),
+      });
       return reply;
     },
   });
-  addEndpoint(server, {
-    path: 'GET /v1/requests/:id',
-    tag: 'Account',
-    summary: 'One request with its attempts, and its bodies if they were kept',
-    answer: requestDetail,
+  addEndpoint<`${Scope['path']}/:id`, never, v.GenericSchema>(server, {
+    path: `GET ${path}/:id`,
+    tag,
+    summary: `${whose}: one with its attempts, and its bodies if they were kept`,
+    answer: detailShape,
     handler: async ({ holder, params: { id } }) => {
-      const found = await requests.find(id, holder.account.id);
+      const { accountId } = await filterFor(store, {}, holder);
+      const found = await requests.find(id, accountId);
       if (found === undefined) throw noRequest(id);
-      return requestDetailOf(found, await requests.bodiesOf(found));
+      return detail(found, await requests.bodiesOf(found));
     },
   });
+}
+
+export function requestRoutes(server: FastifyInstance, context: AppContext): void {
+  const { requests } = context.store;
+  scopeRoutes(server, context, OWN);
   addEndpoint(server, {
     path: 'DELETE /v1/requests/:id/bodies',
     tag: 'Account',
@@ -134,71 +168,22 @@ const EXPORT_PART = 500;
 /** The requests of all accounts. */
 export function ownerRequestRoutes(server: FastifyInstance, context: AppContext): void {
   const { store } = context;
-  const { requests } = store;
-  const filterFor = async ({
-    sign_ins: withSignIns,
-    ...conditions
-  }: v.InferOutput<typeof ownerLiveQuery>): Promise<RequestFilter> => ({
-    ...(await ownerFilter(store, conditions)),
-    ...(!withSignIns && { exceptRoute: SIGN_IN }),
-  });
-  addEndpoint(server, {
-    path: 'GET /v1/admin/requests',
-    tag: 'Administration',
-    summary: 'Requests of all accounts, newest first; for keys of the account owner',
-    description: DESCRIPTION,
-    query: ownerQuery,
-    answer: requestPage(ownerRequestShape),
-    handler: async ({ query: { limit, after, ...conditions } }) =>
-      pageOf(
-        await requests.query(await filterFor(conditions), { limit, after }),
-        (record) => record,
-      ),
-  });
-  addEndpoint(server, {
-    path: 'GET /v1/admin/requests/events',
-    tag: 'Administration',
-    summary: 'Requests of all accounts, live, as server-sent events; for keys of the account owner',
-    description: LIVE,
-    query: ownerLiveQuery,
-    answer: { description: 'The events', content: EVENT_STREAM },
-    exposeHeadRoute: false,
-    handler: async (request, reply) => {
-      const filter = await filterFor(request.query);
-      await streamEvents(
-        context,
-        request,
-        reply,
-        liveSource(store, filter, (record) => record),
-      );
-      return reply;
-    },
-  });
+  const { after: _, ...conditions } = ALL.conditions;
+  scopeRoutes(server, context, ALL);
   addEndpoint(server, {
     path: 'GET /v1/admin/requests/export',
     tag: 'Administration',
     summary: 'All requests that match as lines of JSON; for keys of the account owner',
-    query: ownerLiveQuery,
+    query: v.strictObject(conditions),
     answer: {
       description: 'A line for each request, newest first',
       content: { 'application/jsonl': { schema: { type: 'string' } } },
     },
     exposeHeadRoute: false,
-    handler: async ({ query }, reply) => {
-      const filter = await filterFor(query);
+    handler: async ({ holder, query }, reply) => {
+      const filter = await ALL.filterFor(store, query as Query, holder);
       reply.type('application/jsonl; charset=utf-8');
       return reply.send(Readable.from(exported(store, filter)));
-    },
-  });
-  addEndpoint(server, {
-    path: 'GET /v1/admin/requests/:id',
-    tag: 'Administration',
-    summary: 'One request of any account with its attempts at providers, and its bodies if kept',
-    answer: ownerRequestDetail,
-    handler: async ({ params: { id } }) => {
-      const found = await requests.find(id);
-      if (found === undefined) throw noRequest(id);
-      return { ...found, bodies: (await requests.bodiesOf(found)) ?? null };
     },
   });
 }
@@ -206,9 +191,8 @@ export function ownerRequestRoutes(server: FastifyInstance, context: AppContext)
 async function* exported({ requests }: Store, filter: RequestFilter): AsyncGenerator<string, void> {
   for (let after: number | null = Infinity; after !== null; ) {
     const page: RequestPage = await requests.query(filter, { limit: EXPORT_PART, after });
-    if (page.records.length > 0) {
-      yield page.records.map((record) => `${JSON.stringify(record)}\n`).join('');
-    }
+    const lines = page.records.map((record) => `${JSON.stringify(record)}\n`);
+    if (lines.length > 0) yield lines.join('');
     after = page.next;
   }
 }
