@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import type { Config } from '../../config/settings/schema.ts';
 import { secretsRedactor } from '../../routing/redaction.ts';
 import { toCredits } from '../../store/credits.ts';
-import type { NewRequest, RequestAttempt } from '../../store/requests/record.ts';
+import type { NewRequest, RequestAttempt, RequestRecord } from '../../store/requests/record.ts';
 import type { RequestLog } from '../../store/requests/request-log.ts';
 import type { KeyHolder } from '../../store/store.ts';
 import type { Tags } from '../../store/tags.ts';
@@ -43,7 +43,7 @@ const MAX_MESSAGE = 500;
 /** Attempts of one request that are kept. */
 const MAX_ATTEMPTS = 50;
 
-const NONE: NewRequest['timeline'] = [];
+const NONE: RequestRecord['timeline'] = [];
 
 function textIn(object: unknown, name: string): string | null {
   const text = (object as Readonly<Record<string, unknown>> | null | undefined)?.[name];
@@ -64,7 +64,9 @@ function recordOf(request: EndedRequest, config: RecordSettings): NewRequest {
   const isFailed = status >= 400 || failure !== null;
   const now = Date.now();
   const timeline = report === null ? NONE : attemptsOf(report.attemptLog.ended, elapsed, config);
-  return {
+  const bodies = holder ? bodiesOf({ body, answerCopy, holder, model, isFailed }, config) : null;
+  const record: RequestRecord = {
+    number: 0,
     object: 'request',
     id,
     ended: Math.floor(now / 1000),
@@ -95,8 +97,9 @@ function recordOf(request: EndedRequest, config: RecordSettings): NewRequest {
     credits: report === null ? null : toCredits(report.charge),
     cache: report?.cache ?? null,
     tags,
-    bodies: holder ? bodiesOf({ body, answerCopy, holder, model, isFailed }, config) : null,
+    has_bodies: bodies !== null,
   };
+  return { record, bodies };
 }
 
 type EndedAttempts = NonNullable<FastifyRequest['textReport']>['attemptLog']['ended'];

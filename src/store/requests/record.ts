@@ -73,7 +73,9 @@ export interface RequestBodies {
 }
 
 /** A request to keep. */
-export interface NewRequest extends Omit<RequestRecord, 'number' | 'has_bodies'> {
+export interface NewRequest {
+  /** Its number is 0 until it is kept: a copy of each record would take as long as writing it. */
+  readonly record: RequestRecord;
   readonly bodies: RequestBodies | null;
 }
 

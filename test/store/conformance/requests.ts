@@ -1,5 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import type { NewRequest, RequestFilter } from '../../../src/store/requests/record.ts';
+import type {
+  NewRequest,
+  RequestFilter,
+  RequestRecord,
+} from '../../../src/store/requests/record.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { bothOf, freshStore } from '../fresh-store.ts';
 import type { DriverFactory } from './driver-factory.ts';
@@ -7,17 +11,21 @@ import type { DriverFactory } from './driver-factory.ts';
 /** A time in the first microseconds of which a record may have its number. */
 const START = Date.UTC(2026, 9, 24);
 
-export const requestOf = (
-  id: string,
-  { at = START, ...change }: Partial<NewRequest> & { readonly at?: number } = {},
-): NewRequest => ({
-  ...{ object: 'request', id, ended: Math.floor(at / 1000), ended_ms: at, method: 'POST' },
-  ...{ route: '/v1/chat/completions', status: 200, error: null, latency_ms: 5 },
-  ...{ first_token_ms: null, account: { id: 'a', name: 'one' }, key: { id: 'k', name: 'builds' } },
-  ...{ model: 'm', named_model: null, task_id: null, trace_id: null, provider: 'p' },
-  ...{ upstream_model: 'u', attempts: 0, timeline: [], cache: null, tags: {}, input_tokens: 1 },
-  ...{ cached_input_tokens: 0, output_tokens: 2, credits: 3, bodies: null, ...change },
-});
+type Change = Partial<RequestRecord & Pick<NewRequest, 'bodies'>> & { readonly at?: number };
+
+export const requestOf = (id: string, change: Change = {}): NewRequest => {
+  const { at = START, bodies = null, ...rest } = change;
+  const record: RequestRecord = {
+    ...{ number: 0, object: 'request', id, ended: Math.floor(at / 1000), ended_ms: at },
+    ...{ method: 'POST', route: '/v1/chat/completions', status: 200, error: null, latency_ms: 5 },
+    ...{ first_token_ms: null, account: { id: 'a', name: 'one' } },
+    ...{ key: { id: 'k', name: 'builds' }, model: 'm', named_model: null, task_id: null },
+    ...{ trace_id: null, provider: 'p', upstream_model: 'u', attempts: 0, timeline: [] },
+    ...{ cache: null, tags: {}, input_tokens: 1, cached_input_tokens: 0, output_tokens: 2 },
+    ...{ credits: 3, has_bodies: bodies !== null, ...rest },
+  };
+  return { record, bodies };
+};
 
 const other = { account: { id: 'b', name: 'two' }, key: { id: 'l', name: 'tests' } };
 
@@ -26,7 +34,7 @@ const attempt = {
   ...{ error: 'service_error', message: 'Überlast \u0000 \ud800' },
 };
 
-const SAMPLE: readonly NewRequest[] = [
+const sample = (): readonly NewRequest[] => [
   requestOf('one'),
   requestOf('two', {
     at: START + 1000,
@@ -40,7 +48,7 @@ const SAMPLE: readonly NewRequest[] = [
 
 async function withSample(driver: DriverFactory) {
   const { store, reopened } = await freshStore(driver);
-  for (const request of SAMPLE) store.requests.add(request);
+  for (const request of sample()) store.requests.add(request);
   await store.requests.flush();
   return { store, reopened };
 }
@@ -59,7 +67,7 @@ export function describeRequests(driver: DriverFactory): void {
       for await (const each of bothOf(store, reopened)) {
         const { records, next } = await each.requests.query({}, { limit: 100 });
         expect(next).toBeNull();
-        const expected = SAMPLE.map(({ bodies: _, ...rest }) => ({ ...rest, has_bodies: false }));
+        const expected = sample().map(({ record: { number: _, ...rest } }) => rest);
         expect(records.map(({ number: _, ...rest }) => rest)).toEqual(expected.toReversed());
         const numbers = records.map(({ number }) => number);
         expect(numbers).toEqual(numbers.toSorted((a, b) => b - a));

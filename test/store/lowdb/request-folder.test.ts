@@ -174,7 +174,7 @@ describe('files', () => {
 
   it('of another kind in the way are a fault, and no crash', async () => {
     const folder = temporaryFolder();
-    mkdirSync(join(folder, `${requestOf('').ended_ms * 1000}.jsonl`));
+    mkdirSync(join(folder, `${requestOf('').record.ended_ms * 1000}.jsonl`));
     const log = open(folder);
     const faults: unknown[] = [];
     log.observer = { onFault: (error) => faults.push(error), onLost() {} };

@@ -25,7 +25,7 @@ export class RequestTable implements RequestStorage {
   }
 
   async add(requests: readonly NewRequest[]): Promise<readonly RequestRecord[]> {
-    const documents = requests.map(({ bodies, ...rest }) => ({ ...rest, has_bodies: !!bodies }));
+    const documents = requests.map(({ record }) => record);
     return this.#database.transaction(async (connection) => {
       const values = columnsOf(documents, documents);
       const rows = await connection.query<{ readonly number: number }>(

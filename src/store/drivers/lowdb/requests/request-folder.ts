@@ -30,8 +30,6 @@ export class RequestFolder implements RequestStorage {
   /** Of the last trim. */
   #limits: RequestLimits | null = null;
   #addedBytes = 0;
-  /** Requests of which the bodies are written, if the write of the record failed. */
-  readonly #bodiesKept = new WeakMap<NewRequest, RequestRecord>();
 
   constructor(files: Files, folder: string) {
     this.#records = new Segments(files, folder);
@@ -39,27 +37,29 @@ export class RequestFolder implements RequestStorage {
   }
 
   async add(requests: readonly NewRequest[]): Promise<readonly RequestRecord[]> {
-    let newest = this.#newest ?? (await this.#records.newest());
+    const former = this.#newest ?? (await this.#records.newest());
+    let newest = former;
     const bodies: BodiesLine[] = [];
-    const records = requests.map((request) => {
-      const repeated = this.#bodiesKept.get(request);
-      if (repeated) return repeated;
-      const { bodies: kept, ...rest } = request;
+    const records = requests.map(({ record, bodies: kept }) => {
+      if (record.number > 0) return record;
+      const { id, ended_ms, account, key } = record;
       // The clock may have been set back.
-      newest = Math.max(newest + 1, rest.ended_ms * NUMBERS_PER_MS);
-      const record: RequestRecord = { number: newest, ...rest, has_bodies: kept !== null };
-      const { number, id, ended_ms, account, key } = record;
-      if (kept) bodies.push({ number, id, ended_ms, account: account?.id, key: key?.id, ...kept });
+      newest = Math.max(newest + 1, ended_ms * NUMBERS_PER_MS);
+      number(record, newest);
+      if (kept) {
+        bodies.push({ number: newest, id, ended_ms, account: account?.id, key: key?.id, ...kept });
+      }
       return record;
     });
+    this.#newest = newest;
     // First the bodies: a record must not name bodies that are not kept.
     if (bodies.length > 0) {
-      await this.#append(this.#bodies, bodies);
-      this.#newest = newest;
-      for (const [at, request] of requests.entries()) this.#bodiesKept.set(request, records[at]!);
+      await this.#append(this.#bodies, bodies).catch((error: unknown) => {
+        for (const record of records) if (record.number > former) number(record, 0);
+        throw error;
+      });
     }
     await this.#append(this.#records, records);
-    this.#newest = newest;
     if (this.#limits !== null && this.#addedBytes > MAX_ADDED_BYTES) await this.trim(this.#limits);
     return records;
   }
@@ -117,6 +117,10 @@ export class RequestFolder implements RequestStorage {
     await this.#records.close();
     await this.#bodies.close();
   }
+}
+
+function number(record: RequestRecord, value: number): void {
+  (record as { number: number }).number = value;
 }
 
 /** Null for a line that a crash has damaged. */
