@@ -114,7 +114,9 @@ function attemptsOf(
   return kept.map(({ provider, model, key, startedAt, endedAt, failure }) => {
     const message = failure && (failure.detail ?? failure.message);
     return {
-      ...{ provider, model, key },
+      provider,
+      model,
+      key,
       start_ms: Math.max(0, Math.round(startedAt - arrival)),
       latency_ms: Math.round(endedAt - startedAt),
       status: failure === null ? 200 : failure.upstreamStatus,
