@@ -1,5 +1,4 @@
 import * as v from 'valibot';
-import type { DeepReadonly } from '../../schema/json.ts';
 
 const textOrNull = (description: string) =>
   v.pipe(v.nullable(v.string()), v.description(description));
@@ -62,8 +61,13 @@ export const ownerRequestShape = v.object({
   timeline: v.array(ownerAttemptShape),
 });
 
-export type RequestRecord = DeepReadonly<v.InferOutput<typeof ownerRequestShape>>;
-export type RequestAttempt = RequestRecord['timeline'][number];
+export type RequestAttempt = Readonly<v.InferOutput<typeof ownerAttemptShape>>;
+
+export interface RequestRecord
+  extends Readonly<Omit<v.InferOutput<typeof ownerRequestShape>, 'timeline' | 'tags'>> {
+  readonly timeline: readonly RequestAttempt[];
+  readonly tags: Readonly<Record<string, string>>;
+}
 
 /** The bodies of a request as texts, redacted and cut to a length. */
 export interface RequestBodies {
