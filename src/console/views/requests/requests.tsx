@@ -164,7 +164,7 @@ function RequestTable({ requests, show }: RequestTableProps) {
               aria-label={`${formatTime(request.ended)}, details of ${request.id}`}
               onClick={() => show(request)}
             >
-              {formatTime(request.ended)}
+              <time title={formatTime(request.ended)}>{ago(request.ended)}</time>
             </Button>
           ),
         ],
@@ -183,6 +183,20 @@ function RequestTable({ requests, show }: RequestTableProps) {
       ]}
     />
   );
+}
+
+const relative = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto', style: 'short' });
+
+/** A time before now in its largest unit. @param at seconds since the epoch */
+function ago(at: number): string {
+  const seconds = at - Date.now() / 1000;
+  const units = [
+    ['day', 86_400],
+    ['hour', 3600],
+    ['minute', 60],
+  ] as const;
+  const [unit, size] = units.find(([, one]) => -seconds >= one) ?? (['second', 1] as const);
+  return relative.format(Math.min(0, Math.trunc(seconds / size)), unit);
 }
 
 function Status({ status, error }: RequestRecord) {
