@@ -161,7 +161,7 @@ function RequestTable({ requests, show }: RequestTableProps) {
           (request) => (
             <Button
               kind="quiet"
-              aria-label={`${formatTime(request.ended)}, details of ${request.id}`}
+              aria-label={`${ago(request.ended)}, details of ${request.id}`}
               onClick={() => show(request)}
             >
               <time title={formatTime(request.ended)}>{ago(request.ended)}</time>
