@@ -41,7 +41,8 @@ describeConsole('the page Connect', ({ open, check, createKey, daemon, post }) =
   });
 
   it('has a place for each client, and works with a key of another account', async () => {
-    const page = await open('connect', { key: await createKey('friend') });
+    const key = await createKey('friend', { credits: '100' });
+    const page = await open('connect', { key });
     await page.getByRole('region', { name: '~/.codex/config.toml' }).waitFor();
     expect(await page.getByLabel('API key').count()).toBe(0);
     await page.getByRole('link', { name: 'opencode' }).click();
@@ -51,6 +52,10 @@ describeConsole('the page Connect', ({ open, check, createKey, daemon, post }) =
     await page.goBack();
     await page.getByRole('region', { name: '~/.codex/config.toml' }).waitFor();
     await check(page, 'connect-codex');
+    await page.getByText('Waiting for the first request').waitFor();
+    await post('v1/responses', { model: 'sandbox-chat', input: 'Hello' }, key);
+    await page.getByText(/^Connected\. sandbox-chat, status 200/).waitFor();
+    expect(await page.getByRole('link', { name: /requests of this key/ }).count()).toBe(0);
   });
 });
 

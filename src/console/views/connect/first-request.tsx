@@ -3,10 +3,10 @@ import type { RequestRecord } from '../../../store/requests/record.ts';
 import { useJson, useRefresh } from '../../api/resource.ts';
 import { formatDuration } from '../../components/format.ts';
 import { Link } from '../../components/navigation.tsx';
-import { ErrorState } from '../../components/states.tsx';
+import { ErrorState, Loading } from '../../components/states.tsx';
 
-/** Milliseconds between two looks. */
-const INTERVAL = 2000;
+/** Milliseconds between two looks: they count for the rate limit of the session's key. */
+const INTERVAL = 4000;
 
 interface FirstRequestProps {
   /** Of the key. */
@@ -27,6 +27,8 @@ export function FirstRequest({ id, isOwner }: FirstRequestProps) {
   const arrived = latest && latest.id !== before.current ? latest : undefined;
   useRefresh(() => arrived || reload(), INTERVAL);
   if (error) return <ErrorState error={error} onRetry={reload} />;
+  // A request that arrives before the first look would count as an earlier one.
+  if (!data) return <Loading />;
   return (
     <div class={`notice ${arrived && (arrived.status < 400 ? 'good' : 'bad')}`}>
       <p role="status">
