@@ -14,10 +14,13 @@ import { inSession } from './session.ts';
 /** Stand for a key and a model that are not known. */
 const UNKNOWN = { key: 'YOUR_KEY', model: 'YOUR_MODEL' };
 
+/** Control characters, and what changes directions or lines: no name of a model has them. */
+const UNPRINTABLE = /[\p{C}\p{Zl}\p{Zp}]/u;
+
 /** Prints the configuration of a client, or the list of clients. */
 export async function runConnect({ positionals: [given], flags }: CommandInput): Promise<number> {
   const { model, json } = readFlags(connectFlags, flags);
-  if (model !== undefined && /\p{Cc}/u.test(model)) {
+  if (model !== undefined && UNPRINTABLE.test(model)) {
     throw usageFailure('--model: expected a name on one line, received control characters');
   }
   const file = createRequire(import.meta.url).resolve('#clients/README.md');
@@ -51,7 +54,7 @@ async function listClients(clients: readonly Client[], json: boolean): Promise<n
 /** The first text model of the daemon. A daemon that cannot be asked is no reason to show nothing. */
 async function firstModel(daemon: DaemonClient): Promise<string> {
   try {
-    return (await textModels(daemon))[0];
+    return (await textModels(daemon)).find((id) => !UNPRINTABLE.test(id)) ?? UNKNOWN.model;
   } catch (error) {
     const isRefused = error instanceof Failure && error.type === 'auth_error';
     if (!(error instanceof Failure) || (isRefused && daemon.key !== undefined)) throw error;

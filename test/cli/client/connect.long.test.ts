@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { filled, readClients } from '../../../src/clients/clients.ts';
 import { OWNER_KEY, sharedDaemon } from '../../daemon.ts';
 import { oriel, ROOT, temporaryFolder } from '../../oriel.ts';
+import { json, mockDaemon } from './mock-daemon.ts';
 
 const CLIENTS = readClients(readFileSync(join(ROOT, 'src/clients/README.md'), 'utf8'));
 
@@ -57,6 +58,15 @@ describe('the configuration of a client', () => {
     const run = await connect(args);
     expect(run).toMatchObject({ code });
     expect(run.out + run.stderr).toMatch(expected);
+  });
+
+  it('oriel connect takes no model whose name would reach the terminal as a command', async () => {
+    const ids = ['x\u001b]0;t\u0007', 'a\nrm -rf b', 'x\u202ey', 'good'];
+    const server = await mockDaemon((_, response) =>
+      json(response, { object: 'list', data: ids.map((id) => ({ id, type: 'text' })) }),
+    );
+    const { out } = await connect(['codex', '--url', server.url]);
+    expect(out).toMatch(/^model = "good"$/m);
   });
 
   it('oriel connect fills in the key of ORIEL_API_KEY', async () => {
