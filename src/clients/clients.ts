@@ -1,3 +1,5 @@
+import { escaped, wordsFilled } from './quoting.ts';
+
 /** A file of a client's configuration, or commands for its user's terminal. */
 export interface Block {
   /** Where the file goes: `~/.codex/config.toml`, or `hello.mjs` where the commands run; null for commands. */
@@ -81,28 +83,5 @@ export function filled({ path, language, text }: Block, connection: Connection):
   if (language !== 'console') {
     return { path, language, text: replaced(text, (value) => escaped(value, language)) };
   }
-  // Words of a shell, without the name of a variable before them.
-  const words = text.replace(/[^\s"'=]+/g, (word) => {
-    const whole = replaced(word);
-    return whole === word ? word : wordOf(whole);
-  });
-  return { path, language, text: words };
-}
-
-/** A text within the quotes that the blocks of a language have. `txt` has none. */
-function escaped(text: string, language: string): string {
-  if (language === 'txt') return text;
-  // JSON, TOML, YAML and Python have double quotes. TOML wants DEL escaped.
-  const inner = JSON.stringify(text).slice(1, -1).replaceAll('\x7f', '\\u007f');
-  return language === 'js' ? inner.replaceAll("'", "\\'") : inner;
-}
-
-/** A text between single quotes for a POSIX shell. */
-export function shellQuoted(text: string): string {
-  return `'${text.replaceAll("'", `'\\''`)}'`;
-}
-
-/** A text as a word of a POSIX shell, with quotes where it needs them. */
-export function wordOf(text: string): string {
-  return /^[\w./:=@%+,-]+$/.test(text) ? text : shellQuoted(text);
+  return { path, language, text: wordsFilled(text, replaced) };
 }

@@ -1,4 +1,4 @@
-import { shellQuoted } from '../../clients/clients.ts';
+import { shellQuoted } from '../../clients/quoting.ts';
 import { SERVER } from '../api/request.ts';
 
 /** A field of a form: a text, or a file by its name. */

@@ -1,4 +1,4 @@
-import { wordOf } from '../../../clients/clients.ts';
+import { wordOf } from '../../../clients/quoting.ts';
 import type { ShownRequest } from '../../components/shown-request.ts';
 import { itemsOf, sentFields } from './operations.ts';
 import type { Job } from './store.ts';
