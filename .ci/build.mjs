@@ -1,6 +1,6 @@
 // Builds dist/: own code in bundles, because the daemon loads 600 modules and loading them one by one takes
 // longer than everything else at its start. Packages stay outside, at the versions that are installed.
-import { chmodSync, readdirSync, rmSync } from 'node:fs';
+import { chmodSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build, context } from 'esbuild';
@@ -8,12 +8,14 @@ import { consoleOptions } from './console.mjs';
 
 process.chdir(dirname(dirname(fileURLToPath(import.meta.url))));
 
+const { dependencies } = JSON.parse(readFileSync('package.json', 'utf8'));
 const common = {
   platform: 'node',
   target: 'node20.19',
   outdir: 'dist',
   outbase: '.',
   logLevel: 'warning',
+  metafile: true,
 };
 const modules = {
   ...common,
@@ -27,7 +29,12 @@ const modules = {
   format: 'esm',
   bundle: true,
   splitting: true,
-  packages: 'external',
+  // Packages of devDependencies that src imports become part of the bundles: an installation would get 40 MB more.
+  external: Object.keys(dependencies),
+  // CommonJS among them requires modules of Node.
+  banner: {
+    js: "import { createRequire as requireIn } from 'node:module'; const require = requireIn(import.meta.url);",
+  },
   chunkNames: 'chunks/[name]-[hash]',
 };
 const binary = {
@@ -38,7 +45,8 @@ const binary = {
 };
 
 rmSync('dist', { recursive: true, force: true });
-await Promise.all([build(modules), build(binary), build(consoleOptions)]);
+const built = await Promise.all([build(modules), build(binary), build(consoleOptions)]);
+writeFileSync('dist/licenses.txt', licensesOf(built));
 // Every module but the console's by its own name, for tests, benchmarks and generated documents.
 if (process.argv.includes('--modules')) {
   const entryPoints = readdirSync('src', { recursive: true })
@@ -49,4 +57,20 @@ if (process.argv.includes('--modules')) {
 chmodSync('dist/bin/oriel.cjs', 0o755);
 if (process.argv.includes('--watch')) {
   for (const options of [modules, consoleOptions]) await (await context(options)).watch();
+}
+
+/** The licences of the packages that are part of the bundles. */
+function licensesOf(results) {
+  const inputs = results.flatMap(({ metafile }) => Object.keys(metafile.inputs));
+  const packages = inputs.map((path) => /^(node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1]);
+  return [...new Set(packages)]
+    .filter((folder) => folder !== undefined)
+    .sort()
+    .map((folder) => {
+      const { name, version, license } = JSON.parse(readFileSync(`${folder}/package.json`, 'utf8'));
+      const file = readdirSync(folder).find((entry) => /^licen[cs]e/i.test(entry));
+      const text = file === undefined ? '' : readFileSync(`${folder}/${file}`, 'utf8').trim();
+      return `${name} ${version} (${license})\n\n${text}\n`;
+    })
+    .join(`\n${'-'.repeat(80)}\n\n`);
 }

@@ -1,7 +1,7 @@
 // Builds dist/console/: the page with its scripts and styles under names that contain a hash of their
 // content, each compressed by brotli and gzip, so that the daemon compresses nothing.
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { basename, join } from 'node:path';
+import { basename, join, relative, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 import { build } from 'esbuild';
@@ -14,7 +14,8 @@ const styleFiles = {
   setup({ onResolve, onLoad }) {
     onResolve({ filter: /\.css$/ }, ({ kind, path, resolveDir }) =>
       kind === 'import-statement'
-        ? { path: join(resolveDir, path), namespace: 'style-file' }
+        ? // Relative, because names of scripts have a hash of it: builds in other folders give equal names.
+          { path: relative(process.cwd(), join(resolveDir, path)), namespace: 'style-file' }
         : undefined,
     );
     onLoad({ filter: /./, namespace: 'style-file' }, async ({ path }) => {
@@ -24,7 +25,7 @@ const styleFiles = {
         minify: true,
         write: false,
       });
-      return { contents: outputFiles[0].contents, loader: 'file', watchFiles: [path] };
+      return { contents: outputFiles[0].contents, loader: 'file', watchFiles: [resolve(path)] };
     });
   },
 };

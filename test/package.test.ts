@@ -18,6 +18,7 @@ test('the packed package has the files it needs and no others, and converts imag
     'bin',
     'chunks',
     'console',
+    'licenses.txt',
     'src',
     'workers',
   ]);

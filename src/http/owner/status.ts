@@ -7,6 +7,7 @@ import { TASK_STATES } from '../../store/task.ts';
 import type { AppContext } from '../request/app-context.ts';
 import { addEndpoint } from '../request/endpoint.ts';
 import { seconds } from '../request/query.ts';
+import { containerMemory } from '../transport/pressure.ts';
 import { withTimeout } from '../transport/timeout.ts';
 
 const bytes = v.nullable(v.number());
@@ -40,7 +41,12 @@ const statusShape = v.object({
     free_bytes: bytes,
     total_bytes: bytes,
   }),
-  memory: v.object({ rss_bytes: v.number(), heap_bytes: v.number(), external_bytes: v.number() }),
+  memory: v.object({
+    rss_bytes: v.number(),
+    heap_bytes: v.number(),
+    external_bytes: v.number(),
+    limit_bytes: v.pipe(v.number(), v.description("the container's, or the machine's memory")),
+  }),
   pool: v.object({ threads: v.number(), running: v.number(), waiting: v.number() }),
   open_tasks: v.number(),
   queues: v.pipe(
@@ -146,7 +152,10 @@ export function statusRoute(server: FastifyInstance, context: AppContext): void 
           },
         },
         disk: await diskUse(),
-        memory: { rss_bytes: rss, heap_bytes: heapUsed, external_bytes: external },
+        memory: {
+          ...{ rss_bytes: rss, heap_bytes: heapUsed, external_bytes: external },
+          limit_bytes: containerMemory(),
+        },
         pool: { threads: pool.size, running, waiting },
         open_tasks: tasks.size,
         queues: [...tasks.queues()],

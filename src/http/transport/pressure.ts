@@ -166,7 +166,7 @@ function oldGenerationLimit(): number {
 }
 
 /** Bytes that the container may use (cgroup v1 or v2), or the memory of the machine. */
-function containerMemory(): number {
+export function containerMemory(): number {
   // 0 or a huge number without a limit.
   const constrained = process.constrainedMemory() || Infinity;
   return Math.min(constrained, totalmem());
