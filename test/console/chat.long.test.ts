@@ -56,17 +56,14 @@ async function answered(page: Page, count: number): Promise<void> {
 describeConsole('the view of chat', ({ open, post, createKey, signIn, check, allow }) => {
   it('sends each message to two models, side by side', async () => {
     const page = await open('chat?model=sandbox-chat');
-    await say(page, 'First');
-    await answered(page, 1);
     await page.getByLabel('Compare with').selectOption('sandbox-reasoner');
     await page.getByText('Each message goes to both models.').waitFor();
     await say(page, 'Second');
     const columns = ['Answers of sandbox-chat', 'Answers of sandbox-reasoner, compared'].map(
       (name) => page.getByRole('region', { name, exact: true }),
     );
-    // Both continue the same conversation.
     for (const column of columns) await column.getByText('Second', { exact: true }).waitFor();
-    await answered(page, 4);
+    await answered(page, 2);
     await columns[1]!.getByRole('article', { name: 'Answer of sandbox-reasoner' }).waitFor();
     await check(page, 'chat-compared');
     const places = await Promise.all(columns.map((column) => column.boundingBox()));

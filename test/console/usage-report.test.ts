@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import {
   cachedShare,
+  dimensionOf,
   pathOf,
   placeOf,
   questionOf,
@@ -51,8 +52,9 @@ describe('the question of an address', () => {
 
   it('has a path on the server', () => {
     const period = 'from=2026-02-01&to=2026-02-03';
-    expect(pathOf(question(period))).toBe(`v1/account/usage?by=model&${period}`);
-    expect(pathOf(question(`${period}&accounts=all`, true), 'csv')).toBe(
+    expect(pathOf(question(period), 'model')).toBe(`v1/account/usage?by=model&${period}`);
+    expect(dimensionOf(question('by=tag:feature'))).toBe('tag:feature');
+    expect(pathOf(question(`${period}&accounts=all`, true), 'account', 'csv')).toBe(
       `v1/admin/usage?by=account&${period}&format=csv`,
     );
   });

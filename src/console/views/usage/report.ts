@@ -19,6 +19,7 @@ export const DIMENSIONS = {
   team: 'Team',
   day: 'Day',
   account: 'Account',
+  tag: 'Tag',
 } as const;
 
 export type Dimension = keyof typeof DIMENSIONS;
@@ -32,6 +33,8 @@ export interface Period {
 /** What a report is asked for. */
 export interface Question extends Period {
   readonly by: Dimension;
+  /** Name of the tag by whose values it sums. */
+  readonly tag: string;
   /** Whether it has all accounts, which only the owner may see. */
   readonly all: boolean;
 }
@@ -62,24 +65,31 @@ export function questionOf(query: URLSearchParams, isOwner: boolean, now: number
   const [from, to] = [query.get('from'), query.get('to')];
   const isPeriod = isDay(from) && isDay(to) && from <= to;
   const all = isOwner && query.get('accounts') === 'all';
-  const asked = query.get('by') ?? '';
+  const [asked = '', tag = 'run'] = (query.get('by') ?? '').split(':');
   const isKnown = Object.hasOwn(DIMENSIONS, asked) && (asked !== 'account' || all);
   return {
     ...(isPeriod ? { from, to } : lastDays(DEFAULT_DAYS, now)),
     by: isKnown ? (asked as Dimension) : all ? 'account' : 'model',
-    all,
+    ...{ tag, all },
   };
 }
 
+/** The dimension of a question, as the server names it. */
+export function dimensionOf({ by, tag }: Pick<Question, 'by' | 'tag'>): string {
+  return by === 'tag' ? `tag:${tag}` : by;
+}
+
 /** The place of a question within the console. */
-export function placeOf({ from, to, by, all }: Question): string {
+export function placeOf({ from, to, all, ...dimension }: Question): string {
+  const by = dimensionOf(dimension);
   const query = new URLSearchParams({ from, to, by, ...(all && { accounts: 'all' }) });
   return `usage?${query}`;
 }
 
 /** Path of a report on the server. */
 export function pathOf(
-  { from, to, by, all }: Omit<Question, 'by'> & { readonly by: string },
+  { from, to, all }: Pick<Question, 'from' | 'to' | 'all'>,
+  by: string,
   format: 'json' | 'csv' = 'json',
 ): string {
   const query = new URLSearchParams({ by, from, to, ...(format === 'csv' && { format }) });
@@ -100,6 +110,7 @@ export function cachedShare(sums: UsageSums): number | null {
 export function rowName(row: UsageRow, by: Dimension): string {
   if (by === 'key') return row.key_name ?? row.key_id ?? 'removed key';
   if (by === 'team') return row.team_name ?? row.team_id ?? 'no team';
+  if (by === 'tag') return Object.values(row.tags ?? {})[0] ?? 'without this tag';
   if (by === 'account') return row.account_name ?? '';
   return (by === 'day' ? row.day : row.model) ?? '';
 }

@@ -14,6 +14,7 @@ import {
   formatRoundCredits,
   formatShortDay,
 } from '../../components/format.ts';
+import { LateField } from '../../components/list.tsx';
 import { open, type ViewProps } from '../../components/navigation.tsx';
 import { FromProgram } from '../../components/snippets.tsx';
 import { Empty, Loaded } from '../../components/states.tsx';
@@ -23,6 +24,7 @@ import {
   cachedShare,
   DIMENSIONS,
   type Dimension,
+  dimensionOf,
   lastDays,
   MEASURES,
   type Measure,
@@ -49,8 +51,8 @@ export default function Usage({ place, session }: ViewProps) {
   const change = (changed: Partial<Question>) =>
     open(placeOf({ ...question, ...changed }), { replace: true });
   const { from, to, by, all } = question;
-  const days = useJson<UsageList>(pathOf({ from, to, by: 'day', all }));
-  const parts = useJson<UsageList>(pathOf({ from, to, by, all }));
+  const days = useJson<UsageList>(pathOf(question, 'day'));
+  const parts = useJson<UsageList>(pathOf(question, dimensionOf(question)));
   return (
     <>
       <h1>Usage</h1>
@@ -70,11 +72,18 @@ export default function Usage({ place, session }: ViewProps) {
         {({ data }) => data.length > 0 && <Parts rows={data} by={by} />}
       </Loaded>
       <p class="row">
-        <a class="button" href={new URL(pathOf(question, 'csv'), SERVER).href} download>
+        <a
+          class="button"
+          href={new URL(pathOf(question, dimensionOf(question), 'csv'), SERVER).href}
+          download
+        >
           Download as CSV
         </a>
       </p>
-      <FromProgram what="This report" request={{ method: 'GET', path: pathOf(question) }} />
+      <FromProgram
+        what="This report"
+        request={{ method: 'GET', path: pathOf(question, dimensionOf(question)) }}
+      />
       {!all && (
         <>
           <h2>Credits</h2>
@@ -120,6 +129,13 @@ function Filters({ question, isOwner, now, change }: FiltersProps) {
         choices={dimensions}
         onValue={(chosen) => change({ by: chosen as Dimension })}
       />
+      {by === 'tag' && (
+        <LateField
+          label="Name of the tag"
+          value={question.tag}
+          onValue={(tag) => tag && change({ tag })}
+        />
+      )}
       {isOwner && (
         <SelectField
           label="Of"
@@ -160,9 +176,11 @@ interface SummaryProps {
 
 function Summary({ rows, question }: SummaryProps) {
   const [measure, setMeasure] = useState<Measure>('credits');
-  const { from, to, by, all } = question;
+  const { from, to, by } = question;
   // Too many parts for a report leave the bars of days whole.
-  const parts = useJson<UsageList>(pathOf({ from, to, by: by === 'day' ? by : `day,${by}`, all }));
+  const parts = useJson<UsageList>(
+    pathOf(question, by === 'day' ? by : `day,${dimensionOf(question)}`),
+  );
   const isStacked = parts.data && !parts.error && !parts.isLoading;
   const stack = isStacked ? parts.data!.data : rows;
   const { times, series } = useMemo(
@@ -229,7 +247,9 @@ function Parts({ rows, by }: { readonly rows: readonly UsageRow[]; readonly by: 
     <Table
       caption={`Usage by ${DIMENSIONS[by].toLowerCase()}`}
       rows={sorted}
-      keyOf={(row) => [row.account_id, row.key_id, row.team_id, row.model, row.day].join(' ')}
+      keyOf={(row) =>
+        [row.account_id, row.key_id, row.team_id, row.model, row.day, rowName(row, by)].join(' ')
+      }
       columns={[
         [DIMENSIONS[by], (row) => (by === 'day' ? formatDay(row.day!) : rowName(row, by)), 'wide'],
         ['Requests', (row) => formatNumber(row.requests), 'number'],
