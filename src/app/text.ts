@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { cacheSizeOf } from '../config/catalog/catalog.ts';
+import { cacheSizesOf } from '../config/catalog/catalog.ts';
 import { CacheFolder } from '../exchanges/cache/cache-folder.ts';
 import { ExactCache } from '../exchanges/cache/exact-cache.ts';
 import { screenPrompt } from '../safety/prompt-screening.ts';
@@ -32,14 +32,14 @@ export function createText({
       ),
   };
   const config = () => state.config;
-  const sizeOf = (model: string) => cacheSizeOf(state.config, model);
+  const sizes = () => cacheSizesOf(state.config);
   const cache = new ExactCache({
     storage:
-      store.cache ?? new CacheFolder(join(state.config.dataDir, 'cache'), sizeOf, () => store.now),
+      store.cache ?? new CacheFolder(join(state.config.dataDir, 'cache'), sizes, () => store.now),
     isShared: store.cache !== null,
     upstream,
     now: () => store.now,
-    sizeOf,
+    sizes,
     mayTrim: () => store.nodes.isLeader(),
     onFault: warnRarely(log, 'cached answers cannot be read or written'),
   });

@@ -12,8 +12,8 @@ export interface CachedAnswer {
   readonly text: string;
 }
 
-/** Bytes that the answers of a model may have in all; 0 for a model that is no longer configured. */
-export type SizeOf = (model: string) => number;
+/** Bytes that the answers of each configured model may have in all. */
+export type CacheSizes = ReadonlyMap<string, number>;
 
 /** Where cached answers are kept: the disk of one daemon, or the store that several share. */
 export interface CacheStorage {
@@ -23,5 +23,5 @@ export interface CacheStorage {
   /** Notes that an answer was used; those that were not used for longest are removed first. */
   touch(accountId: string, key: string): Promise<void>;
   /** Removes what has expired, and what is beyond the sizes of models. */
-  trim(sizeOf: SizeOf): Promise<void>;
+  trim(sizes: CacheSizes): Promise<void>;
 }

@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { CacheFolder } from '../../src/exchanges/cache/cache-folder.ts';
-import type { CachedAnswer, CacheStorage } from '../../src/store/cache-storage.ts';
+import type { CachedAnswer, CacheSizes, CacheStorage } from '../../src/store/cache-storage.ts';
 import { describeWithPostgres } from '../engines/postgres.ts';
 import { temporaryFolder } from '../oriel.ts';
 import { postgresDriver } from '../store/postgres/postgres-driver.ts';
@@ -25,16 +25,20 @@ function nextMillisecond(): void {
   while (Date.now() === at);
 }
 
-type Open = (sizeOf: (model: string) => number) => Promise<CacheStorage>;
+const sizes = (of: Record<string, number>) => () => new Map(Object.entries(of));
+
+type Open = (sizes: () => CacheSizes) => Promise<CacheStorage>;
+
+async function namesIn(storage: CacheStorage, names: readonly string[]) {
+  const found = await Promise.all(names.map((name) => storage.find('acct_1', keyOf(name))));
+  return names.filter((_, index) => found[index] !== undefined);
+}
+
+const filesOf = (folder: string) => readdirSync(join(folder, 'cache', 'acct_1'));
 
 function passesFor(open: Open): void {
-  const namesIn = async (storage: CacheStorage, names: readonly string[]) => {
-    const found = await Promise.all(names.map((name) => storage.find('acct_1', keyOf(name))));
-    return names.filter((_, index) => found[index] !== undefined);
-  };
-
   it('finds what was added last, of its account alone', async () => {
-    const storage = await open(() => 1e6);
+    const storage = await open(sizes({ m: 1e6 }));
     await storage.add(answer('a', { text: `{\n"old"${' '.repeat(200)}\n}\n` }));
     const added = answer('a', { storedAt: Date.now() + 1 });
     await storage.add(added);
@@ -44,8 +48,7 @@ function passesFor(open: Open): void {
   });
 
   it('removes what has expired, and of each model what was not used for longest', async () => {
-    const sizeOf = (model: string) => (model === 'gone' ? 0 : TWO);
-    const storage = await open((model) => (model === 'gone' ? TWO : 1e6));
+    const storage = await open(sizes({ expired: TWO, other: TWO, gone: TWO, m: 1e6 }));
     await storage.add(answer('expired', { expiresAt: Date.now() - 1 }));
     await storage.add(answer('other', { model: 'other' }));
     await storage.add(answer('gone', { model: 'gone' }));
@@ -54,44 +57,42 @@ function passesFor(open: Open): void {
       nextMillisecond();
     }
     await storage.touch('acct_1', keyOf('a'));
-    await storage.trim(sizeOf);
+    await storage.trim(sizes({ other: TWO, m: TWO })());
     const names = ['expired', 'other', 'gone', 'a', 'b', 'c'];
     expect(await namesIn(storage, names)).toEqual(['other', 'a', 'c']);
   });
 }
 
 describe('a folder', () => {
-  const open = async (sizeOf: (model: string) => number, folder = temporaryFolder()) =>
-    new CacheFolder(join(folder, 'cache'), sizeOf, Date.now);
+  const open = async (limits: () => CacheSizes, folder = temporaryFolder()) =>
+    new CacheFolder(join(folder, 'cache'), limits, Date.now);
   passesFor(open);
 
-  it('has one file for an answer that is added several times at once', async () => {
+  it('removes the oldest in the next process, by sizes that have changed since', async () => {
     const folder = temporaryFolder();
-    const storage = await open(() => TWO, folder);
-    const times = Array.from({ length: 8 }, (_, index) => Date.now() + index);
-    await Promise.all(times.map((storedAt) => storage.add(answer('a', { storedAt }))));
-    expect(readdirSync(join(folder, 'cache', 'acct_1'))).toHaveLength(1);
-    // Bytes that nothing has would leave no space for a second answer.
-    await storage.add(answer('b'));
-    const found = ['a', 'b'].map((name) => storage.find('acct_1', keyOf(name)));
-    expect((await Promise.all(found)).map((one) => one !== undefined)).toEqual([true, true]);
+    const before = await open(sizes({ m: 1e6, gone: 1e6 }), folder);
+    await before.add(answer('other', { model: 'gone' }));
+    const names = ['a', 'b', 'c', 'd'];
+    for (const [at, name] of names.entries()) await before.add(answer(name, { storedAt: at }));
+    const after = await open(sizes({ m: TWO }), folder);
+    await after.trim(sizes({ m: TWO })());
+    await after.add(answer('large', { text: `{\n${'x'.repeat(TWO)}\n}\n` }));
+    expect(await namesIn(after, [...names, 'other', 'large'])).toEqual(['c', 'd']);
+    expect(filesOf(folder)).toHaveLength(2);
   });
 
-  it('keeps the order of use in the next process, and takes nothing larger than the size', async () => {
+  it('has one file for a key that is replaced many times at once, and while it is read', async () => {
     const folder = temporaryFolder();
-    const before = await open(() => TWO, folder);
-    await before.add(answer('a'));
-    await before.add(answer('large', { text: `{\n${'x'.repeat(TWO)}\n}\n` }));
-    await before.add(answer('b', { model: 'n' }));
-    await before.add(answer('c'));
-    nextMillisecond();
-    await before.touch('acct_1', keyOf('a'));
-    const after = await open(() => TWO, folder);
-    await after.add(answer('d'));
-    const found = ['a', 'b', 'c', 'd', 'large'].map((name) => after.find('acct_1', keyOf(name)));
-    const kept = (await Promise.all(found)).map((one) => one !== undefined);
-    expect(kept).toEqual([true, true, false, true, false]);
-    expect(readdirSync(join(folder, 'cache', 'acct_1'))).toHaveLength(3);
+    const storage = await open(sizes({ m: 1e6 }), folder);
+    const added = Array.from({ length: 20 }, (_, at) => [
+      storage.add(answer('a', { storedAt: at })),
+      storage.find('acct_1', keyOf('a')),
+    ]);
+    await Promise.all(added.flat());
+    expect(filesOf(folder)).toHaveLength(1);
+    expect(await namesIn(storage, ['a'])).toEqual(['a']);
+    await storage.trim(new Map());
+    expect(filesOf(folder)).toEqual([]);
   });
 });
 

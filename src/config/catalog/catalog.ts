@@ -66,11 +66,11 @@ export function defaultOutputTokensOf(model: TextModel): number | null {
   return Math.min(most, FIXED_DEFAULT_OUTPUT_TOKENS);
 }
 
-/** Bytes that cached answers of a model may have; 0 where there is no such model. */
-export function cacheSizeOf({ models }: Config, id: string): number {
-  const model = models[id];
-  if (model === undefined || !('routes' in model)) return 0;
-  return ('cache' in model ? model.cache?.maxSize : undefined) ?? parseSize(DEFAULT_CACHE_SIZE)!;
+/** Bytes that cached answers of each model may have. */
+export function cacheSizesOf({ models }: Config): ReadonlyMap<string, number> {
+  const sizeOf = (model: object) =>
+    (model as Pick<TextModel, 'cache'>).cache?.maxSize ?? parseSize(DEFAULT_CACHE_SIZE)!;
+  return new Map(Object.entries(models).map(([id, model]) => [id, sizeOf(model)]));
 }
 
 /** Prices of a text model and their names in the catalog. */

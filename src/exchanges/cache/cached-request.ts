@@ -1,11 +1,21 @@
 import { Failure } from '../../failure.ts';
+import type { AbortSignalLike } from '../../upstream/abort-signal.ts';
 import type { UpstreamRequest } from '../../upstream/request.ts';
 import type { Upstream, UpstreamResponse } from '../../upstream/response.ts';
 import type { RecordedAnswer } from '../exchange.ts';
 import { recordingOf } from '../recording.ts';
 import { replay } from '../replay.ts';
-import { type CachePolicy, type ExactCache, MAX_ANSWER } from './exact-cache.ts';
-import type { Flight } from './flight.ts';
+import type { CachePolicy, ExactCache } from './exact-cache.ts';
+import type { Flight, FlightEnd } from './flight.ts';
+
+/** Whether all of an answer came from the cache; `bypass` where the cache was not searched. */
+export type CacheResult = 'hit' | 'miss' | 'bypass';
+
+/** Bytes of an answer that is cached: a larger one would take the place of many. */
+const MAX_ANSWER = 4 * 1024 * 1024;
+
+/** Answers that are recorded at once, whose chunks are in memory. */
+const MAX_RECORDINGS = 100;
 
 /** Failed requests of others that one waits for before it asks the provider itself. */
 const MAX_FAILURES = 2;
@@ -14,132 +24,175 @@ interface LookupOptions {
   /** Which of several answers to the client's request it is. */
   readonly choice?: number;
   /** Called once it is known whether the answer is a recorded one. */
-  readonly onLookup: (isHit: boolean) => void;
+  readonly onLookup?: (isHit: boolean) => void;
   /** Whether a complete answer is kept: refusals are not. */
   readonly isKept: (answer: RecordedAnswer) => boolean;
 }
 
 interface Pending {
   readonly flight: Flight;
-  readonly isKept: LookupOptions['isKept'];
+  /** Keeps an answer that is whole. */
+  readonly keep: (answer: RecordedAnswer) => void;
+  /** The answer once it is whole. */
   answer: RecordedAnswer | null;
 }
 
 /** One client's request, whose requests to providers may have recorded answers. */
 export class CachedRequest {
-  /** Rejects what has no recorded answer, while no provider can be asked. */
-  isOffline = false;
   readonly #cache: ExactCache;
-  readonly #policy: CachePolicy;
+  readonly #policy: CachePolicy | null;
+  readonly #onResult: (result: CacheResult) => void;
+  /** Whether the last answer of each choice was a recorded one. */
+  readonly #hits = new Map<number, boolean>();
   /** Requests to providers whose answers may be kept, by key. */
   readonly #pending = new Map<string, Pending>();
+  /** Whether no provider can be asked, so that what has no recorded answer fails. */
+  #isOffline = false;
   /** Whether the client's request was answered well; null before its end. */
   #isGood: boolean | null = null;
 
-  constructor(cache: ExactCache, policy: CachePolicy) {
+  /**
+   * @param policy null where answers are neither taken nor kept
+   * @param onResult called with the result whenever it changes
+   */
+  constructor(
+    cache: ExactCache,
+    policy: CachePolicy | null,
+    onResult: (result: CacheResult) => void,
+  ) {
     this.#cache = cache;
     this.#policy = policy;
+    this.#onResult = onResult;
+    onResult('bypass');
   }
 
   /** The way to the provider, past recorded answers. */
   through(options: LookupOptions): Upstream {
-    return { open: (url, request) => this.#open(url, request, options) };
+    const policy = this.#policy;
+    if (policy === null) return this.#cache.upstream;
+    return { open: (url, request) => this.#open(url, request, policy, options) };
+  }
+
+  /** Asks for recorded answers only. @returns null where one is missing */
+  async replay<Answer>(
+    signal: AbortSignalLike,
+    ask: () => Promise<Answer>,
+  ): Promise<Answer | null> {
+    if (this.#policy === null || this.#policy.maxAge === null) return null;
+    this.#isOffline = true;
+    try {
+      return await ask();
+    } catch (error) {
+      if (!(error instanceof Failure) || signal.aborted) throw error;
+      return null;
+    } finally {
+      this.#isOffline = false;
+    }
   }
 
   /** Ends the client's request. Its answers are kept if it was answered well, once they are complete. */
   end(how: 'answered' | 'failed' | 'abandoned'): void {
     const isGood = how === 'answered';
     this.#isGood = isGood;
-    for (const [key, pending] of this.#pending) {
-      pending.flight.release();
-      pending.flight.isLanding = isGood;
-      if (!isGood) pending.flight.end(how);
+    for (const { flight, answer, keep } of this.#pending.values()) {
+      flight.isLanding = isGood;
+      if (!isGood) flight.end(how);
       // The client gets its answer first.
-      else if (pending.answer !== null) setImmediate(() => this.#keep(key, pending));
+      else if (answer !== null) setImmediate(keep, answer);
     }
   }
 
   async #open(
     url: string,
     request: UpstreamRequest,
-    options: LookupOptions,
+    policy: CachePolicy,
+    { choice = 0, onLookup, isKept }: LookupOptions,
   ): Promise<UpstreamResponse> {
     const cache = this.#cache;
-    const policy = this.#policy;
     const { signal, timeouts, name: server = 'The provider' } = request;
-    const key = await cache.keys.of(policy.accountId, url, request, options.choice ?? 0);
+    const key = await cache.keys.of(policy.accountId, url, request, choice);
+    const found = (isHit: boolean) => {
+      this.#hits.set(choice, isHit);
+      onLookup?.(isHit);
+      if (policy.maxAge === null) return;
+      this.#onResult([...this.#hits.values()].includes(false) ? 'miss' : 'hit');
+    };
     const answerWith = (answer: RecordedAnswer) => {
-      options.onLookup(true);
+      found(true);
       return replay(answer, { server, pace: 'at-once', signal, abandoned: () => NOT_CACHED });
     };
+    const ask = () => {
+      found(false);
+      if (this.#isOffline) throw NOT_CACHED;
+      return cache.upstream.open(url, request);
+    };
     // The attempt before this one has failed.
-    const former = this.#pending.get(key)?.flight;
-    former?.end('failed');
-    former?.release();
+    this.#drop(key, 'failed');
     for (let failures = 0; policy.maxAge !== null && failures < MAX_FAILURES; ) {
       const flight = cache.flight(key);
       // A client that has replaced an answer does not get the former one any more.
       const known = flight?.isLanding ? undefined : cache.remembered(key, policy);
       if (known !== undefined) return answerWith(known);
       if (flight === undefined) break;
+      // Others may wait for this request: if it waited for them too, neither would end.
+      if (this.#pending.size > 0) return ask();
       const end = await flight.wait({ server, signal, timeout: timeouts.total });
       if (typeof end === 'object') return answerWith(end);
-      if (end === 'alone') {
-        options.onLookup(false);
-        return cache.upstream.open(url, request);
-      }
+      if (end === 'alone') return ask();
       if (end === 'failed') failures += 1;
     }
     const flight = cache.begin(key);
+    const keep = (answer: RecordedAnswer) => {
+      const isAdded = isKept(answer);
+      if (isAdded) cache.add(key, policy, answer);
+      flight.end(isAdded ? answer : 'alone');
+    };
+    const pending: Pending = { flight, keep, answer: null };
+    this.#pending.set(key, pending);
     try {
       const stored = policy.maxAge === null ? undefined : await cache.stored(key, policy);
       if (stored !== undefined) {
-        flight?.end(stored);
-        flight?.release();
+        this.#drop(key, stored);
         return await answerWith(stored);
       }
-      options.onLookup(false);
-      if (this.isOffline) throw NOT_CACHED;
-      if (flight === null) return await cache.upstream.open(url, request);
-      return await this.#ask(url, request, key, { flight, isKept: options.isKept, answer: null });
+      const startedAt = performance.now();
+      const response = await ask();
+      if (response.status === 200) return this.#record(response, startedAt, pending);
+      this.#drop(key, 'failed');
+      return response;
     } catch (error) {
-      flight?.end(signal.aborted || this.isOffline ? 'abandoned' : 'failed');
-      flight?.release();
+      this.#drop(key, signal.aborted || this.#isOffline ? 'abandoned' : 'failed');
       throw error;
     }
   }
 
-  async #ask(
-    url: string,
-    request: UpstreamRequest,
-    key: string,
-    pending: Pending,
-  ): Promise<UpstreamResponse> {
-    const { flight } = pending;
-    const startedAt = performance.now();
-    const response = await this.#cache.upstream.open(url, request);
-    if (response.status !== 200) {
-      flight.end('failed');
-      flight.release();
+  #drop(key: string, how: FlightEnd): void {
+    this.#pending.get(key)?.flight.end(how);
+    this.#pending.delete(key);
+  }
+
+  #record(response: UpstreamResponse, startedAt: number, pending: Pending): UpstreamResponse {
+    const cache = this.#cache;
+    const { flight, keep } = pending;
+    if (cache.recordings >= MAX_RECORDINGS) {
+      flight.end('alone');
       return response;
     }
-    this.#pending.set(key, pending);
+    cache.recordings += 1;
     const recording = recordingOf(response, {
       startedAt,
       maxBytes: MAX_ANSWER,
       onEnd: (answer) => {
-        pending.answer = answer;
-        flight.release();
+        cache.recordings -= 1;
         if (answer === null) flight.end('alone');
         else if (answer.end !== 'complete') {
           flight.end(answer.end === 'abandoned' ? 'abandoned' : 'failed');
-        } else if (this.#isGood) this.#keep(key, pending);
+        } else if (this.#isGood) keep(answer);
+        else pending.answer = answer;
       },
     });
     return {
-      status: recording.status,
-      headers: recording.headers,
-      bytes: (limit) => recording.bytes(limit),
+      ...recording,
       read: (onData) =>
         recording.read((chunk) => {
           const isFast = onData(chunk);
@@ -150,19 +203,7 @@ export class CachedRequest {
         flight.resume();
         recording.resume();
       },
-      abort: () => recording.abort(),
     };
-  }
-
-  #keep(key: string, { flight, answer, isKept }: Pending): void {
-    this.#pending.delete(key);
-    if (answer === null || answer.end !== 'complete') return;
-    if (!isKept(answer)) {
-      flight.end('alone');
-      return;
-    }
-    this.#cache.add(key, this.#policy, answer);
-    flight.end(answer);
   }
 }
 

@@ -1,21 +1,15 @@
-import type { CachedAnswer, CacheStorage, SizeOf } from '../../store/cache-storage.ts';
+import type { CachedAnswer, CacheSizes, CacheStorage } from '../../store/cache-storage.ts';
 import type { Upstream } from '../../upstream/response.ts';
 import type { RecordedAnswer } from '../exchange.ts';
 import { decodeExchange, encodeExchange } from '../exchange-file.ts';
 import { CacheKeys } from './cache-key.ts';
 import { Flight } from './flight.ts';
 
-/** Bytes of an answer that is cached: a larger one would take the place of many. */
-export const MAX_ANSWER = 4 * 1024 * 1024;
-
-/** Answers that are recorded at once, whose chunks are in memory. */
-const MAX_FLIGHTS = 100;
-
-/** Writes to the storage at once. While it is slow, further answers are in memory alone. */
-const MAX_WRITES = 1000;
-
 /** Bytes of the answers in memory. */
 const MAX_MEMORY = 64 * 1024 * 1024;
+
+/** Characters of answers that wait to be written. */
+const MAX_WAITING = 64 * 1024 * 1024;
 
 /** Bytes that an answer takes beside its body and its chunks, about, and those of a chunk. */
 const ENTRY_BYTES = 500;
@@ -57,7 +51,7 @@ interface ExactCacheOptions {
   readonly upstream: Upstream;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
-  readonly sizeOf: SizeOf;
+  readonly sizes: () => CacheSizes;
   /** Whether this process removes old answers. */
   readonly mayTrim: () => boolean;
   /** Called where the storage fails; requests go on. */
@@ -74,7 +68,9 @@ export class ExactCache {
   #memoryBytes = 0;
   /** Requests that others may join, by key. */
   readonly #flights = new Map<string, Flight>();
-  #recordings = 0;
+  /** Answers that are recorded now. */
+  recordings = 0;
+  #waitingBytes = 0;
   readonly #writes = new Set<Promise<void>>();
   readonly #timer: NodeJS.Timeout;
 
@@ -122,19 +118,11 @@ export class ExactCache {
     return this.#flights.get(key);
   }
 
-  /** Begins a request that others may wait for; null where too many are recorded. */
-  begin(key: string): Flight | null {
-    if (this.#recordings >= MAX_FLIGHTS) return null;
-    this.#recordings += 1;
-    const flight: Flight = new Flight({
-      onEnd: () => {
-        if (this.#flights.get(key) === flight) this.#flights.delete(key);
-      },
-      onRelease: () => {
-        this.#recordings -= 1;
-      },
+  /** Begins a request that others may wait for, in place of an older one, whose answer this one replaces. */
+  begin(key: string): Flight {
+    const flight: Flight = new Flight(() => {
+      if (this.#flights.get(key) === flight) this.#flights.delete(key);
     });
-    // In place of an older one, whose answer this one replaces.
     this.#flights.set(key, flight);
     return flight;
   }
@@ -151,7 +139,14 @@ export class ExactCache {
     const storedAt = now();
     const entry = { accountId, key, model, storedAt, expiresAt: storedAt + ttl, text };
     this.#remember(entry, answer);
-    if (this.#writes.size < MAX_WRITES) this.#inBackground(storage.add(entry));
+    // A slow disk gets no more than it writes: what it has not is asked again after a restart.
+    if (this.#waitingBytes > MAX_WAITING) return;
+    this.#waitingBytes += text.length;
+    this.#inBackground(
+      storage.add(entry).finally(() => {
+        this.#waitingBytes -= text.length;
+      }),
+    );
   }
 
   async close(): Promise<void> {
@@ -179,8 +174,8 @@ export class ExactCache {
   }
 
   #trim(): void {
-    const { storage, sizeOf, mayTrim } = this.#options;
-    if (mayTrim()) this.#inBackground(storage.trim(sizeOf));
+    const { storage, sizes, mayTrim } = this.#options;
+    if (mayTrim()) this.#inBackground(storage.trim(sizes()));
   }
 
   #inBackground(work: Promise<void>): void {

@@ -14,30 +14,23 @@ const MAX_PAUSE_MS = 5000;
 interface Wait {
   readonly server: string;
   readonly signal: AbortSignalLike;
-  /** Milliseconds; 0 for no limit. */
+  /** Milliseconds. */
   readonly timeout: number;
-}
-
-interface FlightOptions {
-  /** Called when no further request may wait for it. */
-  readonly onEnd: () => void;
-  /** Called once when nothing more is recorded. */
-  readonly onRelease: () => void;
 }
 
 /** A request to a provider that equal ones wait for. */
 export class Flight {
   /** Whether its client has the answer, which is kept in a moment. */
   isLanding = false;
-  readonly ended: Promise<FlightEnd>;
-  readonly #options: FlightOptions;
-  #isReleased = false;
+  readonly #ended: Promise<FlightEnd>;
+  readonly #onEnd: () => void;
   #resolve!: (end: FlightEnd) => void;
   #pause: NodeJS.Timeout | undefined;
 
-  constructor(options: FlightOptions) {
-    this.#options = options;
-    this.ended = new Promise((resolve) => {
+  /** @param onEnd called when no further request may wait for it */
+  constructor(onEnd: () => void) {
+    this.#onEnd = onEnd;
+    this.#ended = new Promise((resolve) => {
       this.#resolve = resolve;
     });
   }
@@ -45,14 +38,8 @@ export class Flight {
   /** Ending it again changes nothing. */
   end(how: FlightEnd): void {
     clearTimeout(this.#pause);
-    this.#options.onEnd();
+    this.#onEnd();
     this.#resolve(how);
-  }
-
-  /** Ends its recording, which may go on after the others have stopped to wait. */
-  release(): void {
-    if (!this.#isReleased) this.#options.onRelease();
-    this.#isReleased = true;
   }
 
   /** Its client has stopped reading. */
@@ -67,24 +54,18 @@ export class Flight {
 
   /** @throws Failure of the one that waits: its client leaves, or its time is over */
   wait({ server, signal, timeout }: Wait): Promise<FlightEnd> {
-    return new Promise((resolve, reject) => {
-      const abort = () => leave(abortedFailure(server, signal.reason));
-      const leave = (failure: Error) => {
-        settle();
-        reject(failure);
-      };
-      const timer =
-        timeout > 0 ? setTimeout(() => leave(timeoutFailure('total', server)), timeout) : undefined;
-      const settle = () => {
+    let settle = () => {};
+    const waiting = new Promise<FlightEnd>((resolve, reject) => {
+      const abort = () => reject(abortedFailure(server, signal.reason));
+      const timer = setTimeout(() => reject(timeoutFailure('total', server)), timeout);
+      settle = () => {
         clearTimeout(timer);
         signal.removeEventListener('abort', abort);
       };
       signal.addEventListener('abort', abort);
-      if (signal.aborted) return abort();
-      void this.ended.then((how) => {
-        settle();
-        resolve(how);
-      });
+      if (signal.aborted) abort();
+      void this.#ended.then(resolve);
     });
+    return waiting.finally(settle);
   }
 }

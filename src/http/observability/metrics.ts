@@ -1,11 +1,12 @@
 import { type Counter, collectDefaultMetrics, type Histogram } from 'prom-client';
+import type { CacheResult } from '../../exchanges/cache/cached-request.ts';
 import type { SharedPool } from '../../operations/pool/pool.ts';
 import type { Routing } from '../../routing/routing.ts';
 import type { Store } from '../../store/store.ts';
 import type { Task } from '../../store/task.ts';
 import type { MetricFamily } from '../../telemetry/metric-data.ts';
 import type { MetricSource } from '../../telemetry/telemetry.ts';
-import type { CacheResult, TextReport } from '../../text/canonical/report.ts';
+import type { TextReport } from '../../text/canonical/report.ts';
 import type { TextThreads } from '../../threads/text-threads.ts';
 import { GenAiMetrics, OTLP_NAMES } from './gen-ai-metrics.ts';
 import { LimitMetrics } from './limit-metrics.ts';

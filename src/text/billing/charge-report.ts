@@ -1,6 +1,7 @@
+import type { CacheResult } from '../../exchanges/cache/cached-request.ts';
 import type { RoutingObserver } from '../../routing/observer.ts';
 import type { Usage } from '../canonical/events.ts';
-import type { CacheResult, TextReport } from '../canonical/report.ts';
+import type { TextReport } from '../canonical/report.ts';
 import type { Charge } from './meter.ts';
 
 /** Events of a gateway, for metrics and the log. */

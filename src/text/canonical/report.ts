@@ -1,10 +1,8 @@
+import type { CacheResult } from '../../exchanges/cache/cached-request.ts';
 import type { Failure } from '../../failure.ts';
 import { AttemptLog } from '../../routing/attempt-log.ts';
 import type { Trace } from '../../telemetry/trace.ts';
 import type { Usage } from './events.ts';
-
-/** Whether an answer came from the exact cache; `bypass` where the cache was not asked. */
-export type CacheResult = 'hit' | 'miss' | 'bypass';
 
 /** How a request for text or embeddings was answered, for its log line, metrics and spans. Filled meanwhile. */
 export class TextReport {

@@ -58,7 +58,7 @@ export class EmbeddingsGateway {
       trustUpstream: config.billing.trustUpstream,
     });
     const settle = async (tokens: number | null) => {
-      const charge = await meter.settle(tokens, isHit);
+      const charge = await meter.settle(tokens, isHit());
       reportCharge(charge, { report, requestId }, observer);
       return charge.used.input;
     };
@@ -66,15 +66,8 @@ export class EmbeddingsGateway {
     const own = { holder, headers, id, model, report, isCacheable: true };
     const cache = openCache({ cache: this.#options.cache, ...own });
     let secret: string | undefined;
-    let isHit = false;
-    const through =
-      cache?.through(
-        upstream,
-        () => true,
-        (isFound) => {
-          isHit = isFound;
-        },
-      ) ?? upstream;
+    const isHit = () => report.cache === 'hit';
+    const through = cache?.through({ isKept: () => true }) ?? upstream;
     const ask = (route: EmbeddingModel['routes'][number], provider: RemoteProvider) => {
       const upstreamModel = upstreamModelOf(route, part);
       report.provider = route.provider;
@@ -109,15 +102,10 @@ export class EmbeddingsGateway {
           report.upstreamModel = upstreamModel;
           return embedBySandbox(request, { model: upstreamModel, deadline, signal });
         },
-        isReplayed: () => isHit,
+        isReplayed: isHit,
         async replay({ route }, provider) {
-          if (!cache?.canReplay || !isRemote(provider)) return null;
-          cache.isOffline = true;
-          return ask(route, provider)
-            .catch(() => null)
-            .finally(() => {
-              cache.isOffline = false;
-            });
+          if (!cache || !isRemote(provider)) return null;
+          return cache.replay(signal, () => ask(route, provider));
         },
       });
       cache?.end('answered');

@@ -1,5 +1,6 @@
 import type { TextModel } from '../../config/catalog/catalog.ts';
 import type { Config } from '../../config/settings/schema.ts';
+import type { CachedRequest } from '../../exchanges/cache/cached-request.ts';
 import type { Failure } from '../../failure.ts';
 import type { KeyHolder } from '../../store/store.ts';
 import type { LightAbortSignal } from '../../upstream/abort-signal.ts';
@@ -29,7 +30,6 @@ import {
 import type { Drain } from '../relay/drains.ts';
 import type { BufferSink, StreamSink } from '../relay/event-sinks.ts';
 import type { ResponseStream } from '../relay/guarded-stream.ts';
-import type { AnswerCache } from './answer-cache.ts';
 
 /** How a route answered after the client was sent a part of the answer, or all of it. */
 export interface Outcome {
@@ -83,7 +83,7 @@ export class TextExecution {
   /** Called with identifiers of objects that the provider stored for the client. */
   onStored!: (ids: readonly string[]) => void;
   /** Recorded answers of equal requests; null where neither the model nor the key has a cache. */
-  cache: AnswerCache | null = null;
+  cache: CachedRequest | null = null;
   /** Reads answers on after the client has left; its signal aborts requests to upstreams. */
   drain!: Drain;
   /** Whether the request was sent to a provider. */

@@ -12,8 +12,8 @@ import type { Upstream, UpstreamResponse } from '../../upstream/response.ts';
 import type { Json } from '../canonical/canonical.ts';
 import type { Target } from '../dialects/dialect.ts';
 import { dialectNamed } from '../dialects/registry.ts';
+import { upstreamFor } from './answer-cache.ts';
 import type { TextExecution } from './execution.ts';
-import { upstreamFor } from './text-cache.ts';
 
 /** Bytes that are read of a response that reports a failure. */
 const MAX_FAILURE_BYTES = 1024 * 1024;

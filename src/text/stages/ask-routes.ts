@@ -2,12 +2,11 @@ import { setImmediate } from 'node:timers/promises';
 import { isPriced, type TextRoute } from '../../config/catalog/catalog.ts';
 import { upstreamModelOf } from '../../config/catalog/model-names.ts';
 import { isRemote } from '../../config/providers/provider-kinds.ts';
-import { Failure } from '../../failure.ts';
 import { longestTotal } from '../../routing/retry-policy.ts';
 import { routeCandidates, unknownToProvider } from '../../routing/route-candidates.ts';
+import { textCacheOf } from '../execution/answer-cache.ts';
 import type { Outcome } from '../execution/execution.ts';
 import { runRoute } from '../execution/run-route.ts';
-import { textCacheOf } from '../execution/text-cache.ts';
 import { conversationOf } from '../policy/conversation.ts';
 import type { Stage } from './stage.ts';
 
@@ -59,18 +58,13 @@ export const askRoutes: Stage = async (execution, services) => {
       isReplayed: () => report.cache === 'hit',
       async replay({ route }, provider) {
         // Several answers may have begun before one is found missing.
-        if (!cache?.canReplay || !isRemote(provider) || (request.n ?? 1) > 1) return null;
-        cache.isOffline = true;
-        try {
+        if (!cache || !isRemote(provider) || (request.n ?? 1) > 1) return null;
+        const outcome = await cache.replay(clientDisconnect, () => {
           nameRoute(route);
-          return await runRoute(execution, route, provider, deadline);
-        } catch (error) {
-          if (!(error instanceof Failure) || clientDisconnect.aborted) throw error;
-          tracker.reset();
-          return null;
-        } finally {
-          cache.isOffline = false;
-        }
+          return runRoute(execution, route, provider, deadline);
+        });
+        if (outcome === null) tracker.reset();
+        return outcome;
       },
       failureOf: ({ failure }: Outcome) => failure,
       onAttemptFailed: () => tracker.reset(),

@@ -50,13 +50,13 @@ export function cacheTable({ database, reads, now }: CacheTableOptions): CacheSt
         [encodeText(accountId), key, now()],
       );
     },
-    async trim(sizeOf) {
+    async trim(sizes) {
       await database.query('DELETE FROM $schema.cached_answers WHERE expires_at <= $1', [now()]);
       const sums = await database.query<{ readonly model: string; readonly bytes: string }>(
         'SELECT model, sum(bytes)::text AS bytes FROM $schema.cached_answers GROUP BY model',
       );
       for (const { model, bytes } of sums) {
-        const most = sizeOf(decodeText(model));
+        const most = sizes.get(decodeText(model)) ?? 0;
         if (Number(bytes) <= most) continue;
         await database.query(
           `DELETE FROM $schema.cached_answers WHERE (account_id, key) IN (
