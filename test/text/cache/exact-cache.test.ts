@@ -132,6 +132,23 @@ describe('a hit', () => {
     expect(await ask(body)).toMatchObject({ status: 200, cache: 'hit' });
   });
 
+  it('by the second route, where the first one fails', async () => {
+    const { daemon, upstream } = gateway();
+    upstream.play((_, { model }) =>
+      model === 'broken' ? { refuse: { status: 500 } } : { steps: [{ text: 'Done.' }] },
+    );
+    const body = chat('two');
+    expect([(await ask(body)).cache, (await ask(body)).cache]).toEqual(['miss', 'hit']);
+    expect(upstream.requests.map(({ body: { model } }) => model)).toEqual([
+      'broken',
+      'whole',
+      'broken',
+    ]);
+    expect(await daemon.metrics()).toMatch(
+      /oriel_cache_requests_total\{model="two",result="hit"\} 1/,
+    );
+  });
+
   it('embeddings', async () => {
     const { upstream } = gateway();
     const vector = { object: 'embedding', index: 0, embedding: [0.5, 0.25] };
@@ -326,6 +343,24 @@ describe('equal requests at once', () => {
     const answers = await Promise.all(asked);
     expect(answers.filter(({ cache }) => cache === 'hit')).toHaveLength(19);
     expect(upstream.requests).toHaveLength(1);
+  });
+
+  const retrying = cacheGateway({ routing: { retries: 1, cooldown: { after: 0 } } });
+
+  it('with several answers end where one of them fails, as no two wait for each other', async () => {
+    const { daemon, upstream } = retrying();
+    const { wait, release } = held();
+    const done: Script = { before: wait, steps: [{ text: 'Done.' }] };
+    upstream.play(done, { ...done, refuse: { status: 500 } }, { steps: [{ text: 'Done.' }] });
+    const body = chat('to-messages', { n: 2 });
+    const answerOf = async () => (await send(daemon, 'chat', body)).text();
+    const first = answerOf();
+    await upstream.received(1);
+    const second = answerOf();
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    release();
+    const answers = await Promise.all([first, second]);
+    expect(answers.map((text) => text.split('Done.').length)).toEqual([3, 3]);
   });
 
   it.each([
