@@ -35,9 +35,6 @@ export function cacheConfig(url: string, more: object = {}): object {
       'allows-responses': cached(models['allows-responses']),
       'allows-messages': cached(models['allows-messages']),
       small: cached(models['to-chat'], { cache: { ttl: '1h', maxSize: '1MB' } }),
-      two: cached(models['to-chat'], {
-        routes: ['broken', 'whole'].map((model) => ({ ...models['to-chat'].routes[0], model })),
-      }),
       brief: cached(models['to-chat'], { cache: { ttl: '1ms' } }),
       'two-routes': cached(models['to-chat'], {
         routes: [models['to-chat'].routes[0], models['to-messages'].routes[0]],

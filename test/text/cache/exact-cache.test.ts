@@ -132,23 +132,6 @@ describe('a hit', () => {
     expect(await ask(body)).toMatchObject({ status: 200, cache: 'hit' });
   });
 
-  it('by the second route, where the first one fails', async () => {
-    const { daemon, upstream } = gateway();
-    upstream.play((_, { model }) =>
-      model === 'broken' ? { refuse: { status: 500 } } : { steps: [{ text: 'Done.' }] },
-    );
-    const body = chat('two');
-    expect([(await ask(body)).cache, (await ask(body)).cache]).toEqual(['miss', 'hit']);
-    expect(upstream.requests.map(({ body: { model } }) => model)).toEqual([
-      'broken',
-      'whole',
-      'broken',
-    ]);
-    expect(await daemon.metrics()).toMatch(
-      /oriel_cache_requests_total\{model="two",result="hit"\} 1/,
-    );
-  });
-
   it('embeddings', async () => {
     const { upstream } = gateway();
     const vector = { object: 'embedding', index: 0, embedding: [0.5, 0.25] };
