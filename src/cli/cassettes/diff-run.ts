@@ -1,5 +1,4 @@
 import {
-  type Difference,
   describe,
   firstDifference,
   nearestTo,
@@ -43,7 +42,7 @@ export async function runDiff({ positionals, flags }: CommandInput): Promise<num
 }
 
 function changesBetween(before: readonly Cassette[], after: readonly Cassette[]): Change[] {
-  const former = new Map(before.map((cassette) => [cassette.file, cassette]));
+  const former = new Map(before.map(({ file, exchange }) => [file, exchange]));
   const changes: Change[] = [];
   const added: Cassette[] = [];
   for (const cassette of after) {
@@ -52,35 +51,32 @@ function changesBetween(before: readonly Cassette[], after: readonly Cassette[])
     former.delete(file);
     if (same === undefined) added.push(cassette);
     else {
-      const found = firstDifference(comparable(same.exchange.answer), comparable(exchange.answer));
-      if (found) changes.push({ change: 'changed', file, difference: labelled(found) });
+      const difference = differenceOf(comparable(same.answer), comparable(exchange.answer));
+      if (difference !== null) changes.push({ change: 'changed', file, difference });
     }
   }
   for (const { file, exchange } of added) {
     const { model, method, path } = exchange.request;
-    const candidates = [...former.values()].filter(
-      ({ exchange: { request } }) =>
+    const candidates = [...former].filter(
+      ([, { request }]) =>
         request.model === model && request.method === method && request.path === path,
     );
-    const sketches = candidates.map((one) => sketchOf(one.file, one.exchange.request));
-    const nearest = nearestTo(
-      exchange.request,
-      sketches,
-      (name) => former.get(name)!.exchange.request,
-    );
-    if (!nearest) changes.push({ change: 'added', file });
+    const sketches = candidates.map(([name, { request }]) => sketchOf(name, request));
+    const nearest = nearestTo(exchange.request, sketches);
+    const difference = nearest && differenceOf(former.get(nearest)!.request, exchange.request);
+    if (!nearest || !difference) changes.push({ change: 'added', file });
     else {
-      former.delete(nearest.file);
-      const difference = labelled(nearest.difference);
-      changes.push({ change: 'changed', file, before: nearest.file, difference });
+      former.delete(nearest);
+      changes.push({ change: 'changed', file, before: nearest, difference });
     }
   }
   for (const file of former.keys()) changes.push({ change: 'removed', file });
   return changes.sort((a, b) => (a.file < b.file ? -1 : 1));
 }
 
-function labelled(difference: Difference): string {
-  return describe(difference, ['before', 'after']);
+function differenceOf(before: unknown, after: unknown): string | null {
+  const found = firstDifference(before, after);
+  return found && describe(found, ['before', 'after']);
 }
 
 /** What matters of an answer: chunks and times differ in each recording. */

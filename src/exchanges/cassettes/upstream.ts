@@ -9,7 +9,7 @@ import { maskAnswer } from '../mask-answer.ts';
 import { isOfProvider, recordingOf, unansweredBy } from '../recording.ts';
 import { replay } from '../replay.ts';
 import type { Mask } from '../secrets.ts';
-import { describe, nearestTo, type Sketch, sketchOf } from './difference.ts';
+import { describe, firstDifference, nearestTo, type Sketch, sketchOf } from './difference.ts';
 import {
   cassetteFile,
   prepareFolder,
@@ -187,20 +187,19 @@ export class CassetteUpstream implements Upstream {
   #miss(canonical: CanonicalRequest): Failure {
     const { dir } = this.#options;
     const { model, method, path } = canonical;
-    const nearest = nearestTo(canonical, this.#sketches, (file) => {
-      try {
-        return readCassette(dir, file).request;
-      } catch {
-        return null;
-      }
-    });
+    const nearest = nearestTo(canonical, this.#sketches);
     const what = `no recording answers ${method} ${path} of ${model}`;
-    return this.#missed(
-      model,
-      nearest === null
-        ? `${what}; there is none in ${dir}`
-        : `${what}; the nearest is ${nearest.file}, which differs in ${describe(nearest.difference)}`,
-    );
+    if (nearest === null) return this.#missed(model, `${what}; there is none in ${dir}`);
+    let reason: string;
+    try {
+      const difference = firstDifference(readCassette(dir, nearest).request, canonical);
+      reason = difference
+        ? `which differs in ${describe(difference)}`
+        : 'whose names are not sorted';
+    } catch (error) {
+      reason = (error as Error).message;
+    }
+    return this.#missed(model, `${what}; the nearest is ${nearest}, ${reason}`);
   }
 
   #missed(model: string, message: string): Failure {
