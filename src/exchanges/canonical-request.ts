@@ -8,9 +8,6 @@ import type { Mask } from './secrets.ts';
 /** Headers that change what a provider answers. Others hold keys, or differ from run to run. */
 export const HEADERS = ['accept', 'anthropic-beta', 'anthropic-version', 'openai-beta'];
 
-/** Bytes of a body that is JSON: no request is larger. */
-const MAX_JSON_COST = Number.MAX_SAFE_INTEGER;
-
 /** The canonical form of a request to a provider. */
 export async function canonicalRequest(
   { model, path }: ExchangeLabel,
@@ -46,7 +43,7 @@ async function canonicalBody(
   if (body === undefined) return null;
   if (Buffer.isBuffer(body)) return digestOf(body);
   if (typeof body === 'string') {
-    const json = tryParseJson(body, MAX_JSON_COST);
+    const json = tryParseJson(body, Infinity);
     return json === undefined ? mask(body) : canonicalJson(json, mask, isId);
   }
   // Only uploads to a bucket are sent in chunks.

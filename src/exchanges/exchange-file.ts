@@ -1,8 +1,10 @@
+import { isUtf8 } from 'node:buffer';
 import { createHash } from 'node:crypto';
 import * as v from 'valibot';
 import { Failure } from '../failure.ts';
+import { tryParseJson } from '../schema/json.ts';
 import type { JsonValue } from './canonical-json.ts';
-import type { CanonicalRequest, Exchange, RecordedAnswer } from './exchange.ts';
+import { cutInto, type Exchange } from './exchange.ts';
 
 /** The first member of every file. Another number is another format. */
 const FORMAT = 'oriel-exchange/1';
@@ -52,26 +54,14 @@ function bodyOf(
   minBlob: number,
   blobs: Map<string, Buffer>,
 ): Record<string, unknown> {
+  if (!isUtf8(bytes)) return { blob: addBlob(bytes, contentType, blobs) };
   const text = bytes.toString();
-  if (!Buffer.from(text).equals(bytes)) return { blob: addBlob(bytes, contentType, blobs) };
-  const json = jsonOf(text);
-  if (json === null) return { text: text.includes('\n') ? text.split('\n') : text };
-  return {
-    json: inLines(json.value, minBlob, blobs),
-    ...(json.indent > 0 && { indent: json.indent }),
-  };
-}
-
-/** The value of a JSON text, where that can be written back byte by byte. */
-function jsonOf(text: string): { readonly value: JsonValue; readonly indent: number } | null {
-  if (!/^[[{]/.test(text)) return null;
-  try {
-    const value = JSON.parse(text) as JsonValue;
-    const indent = [0, 2, 4].find((spaces) => JSON.stringify(value, null, spaces) === text);
-    return indent === undefined ? null : { value, indent };
-  } catch {
-    return null;
+  const value = tryParseJson(text, Infinity) as JsonValue | undefined;
+  const indent = [0, 2, 4].find((spaces) => JSON.stringify(value, null, spaces) === text);
+  if (typeof value !== 'object' || indent === undefined) {
+    return { text: text.includes('\n') ? text.split('\n') : text };
   }
+  return { json: inLines(value, minBlob, blobs), ...(indent > 0 && { indent }) };
 }
 
 /** Replaces texts of several lines by lists of lines, and long base64 by the name of a file. */
@@ -104,21 +94,15 @@ function fromLines(value: JsonValue, blob: (name: string) => Buffer): JsonValue 
   return Object.fromEntries(members.map(([name, member]) => [name, fromLines(member, blob)]));
 }
 
-const EXTENSIONS: Readonly<Record<string, string>> = {
-  'audio/mpeg': 'mp3',
-  'audio/wav': 'wav',
-  'image/jpeg': 'jpg',
-  'image/png': 'png',
-  'image/webp': 'webp',
-  'video/mp4': 'mp4',
-};
-
 function addBlob(bytes: Buffer, contentType: string | undefined, blobs: Map<string, Buffer>) {
-  const [mediaType = ''] = (contentType ?? '').split(';');
-  const hash = createHash('sha256').update(bytes).digest('hex');
-  const name = `${hash.slice(0, 32)}.${EXTENSIONS[mediaType] ?? 'bin'}`;
+  const extension = /^(?:audio|image|video)\/([a-z\d]{2,4})\b/.exec(contentType ?? '')?.[1];
+  const name = `${digestOf(bytes)}.${extension ?? 'bin'}`;
   blobs.set(name, bytes);
   return name;
+}
+
+function digestOf(bytes: Buffer): string {
+  return createHash('sha256').update(bytes).digest('hex').slice(0, 32);
 }
 
 const lines = v.union([v.string(), v.array(v.string())]);
@@ -140,9 +124,7 @@ const exchangeSchema = v.object({
     json: v.optional(json),
     indent: v.optional(v.picklist([2, 4])),
     text: v.optional(lines),
-    blob: v.optional(
-      v.pipe(v.string(), v.regex(/^[0-9a-f]{32}\.[a-z0-9]{2,4}$/, 'expected a file name')),
-    ),
+    blob: v.optional(v.string()),
     chunks: numbers,
     times: numbers,
     end: v.union([
@@ -164,99 +146,74 @@ export function decodeExchange(
   file: string,
   blob: (name: string) => Buffer,
 ): Exchange {
-  const value = parsed(text, file);
+  const unreadable = (position: number, message: string, cause?: unknown) => {
+    const line = text.slice(0, position).split('\n').length;
+    const options = { code: 'cassette_unreadable', cause } as const;
+    return new Failure('invalid_request', `${file}:${line}: ${message}`, options);
+  };
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (cause) {
+    const position = Number(/position (\d+)/.exec(String(cause))?.[1] ?? text.length);
+    throw unreadable(position, 'expected JSON; the file may be cut off', cause);
+  }
   const result = v.safeParse(exchangeSchema, value);
   if (!result.success) {
     const [{ path = [], message }] = result.issues;
     const names = path.map(({ key }) => String(key));
-    const at = `${file}:${lineOf(text, names)}`;
-    const format = (value as { format?: unknown } | null)?.format;
-    if (names[0] !== 'format') throw unreadable(`${at}: ${names.join('.')}: ${message}`);
-    const isNewer = typeof format === 'string' && /^oriel-exchange\/\d+$/.test(format);
-    throw unreadable(
-      isNewer
-        ? `${at}: expected the format ${FORMAT}, found ${format} of a newer version of Oriel`
-        : `${at}: expected a recording of Oriel, "format": "${FORMAT}"`,
-    );
+    const at = positionOf(text, names);
+    if (names[0] !== 'format') throw unreadable(at, `${names.join('.')}: ${message}`);
+    const format = String((value as { format?: unknown }).format);
+    const isNewer = /^oriel-exchange\/\d+$/.test(format);
+    const expected = isNewer
+      ? `expected the format ${FORMAT}, found ${format} of a newer version of Oriel`
+      : `expected a recording of Oriel, "format": "${FORMAT}"`;
+    throw unreadable(at, expected);
   }
   const { request, response } = result.output;
   const { status, headers, times, end } = response;
-  const body = bytesOf(response, (name) =>
-    readBlob(name, `${file}:${lineOf(text, ['response'])}`, blob),
-  );
+  const body = bytesOf(response, (name) => {
+    const at = positionOf(text, ['response']);
+    if (!/^[0-9a-f]{32}\.[a-z0-9]{2,4}$/.test(name)) throw unreadable(at, 'expected a file name');
+    let bytes: Buffer;
+    try {
+      bytes = blob(name);
+    } catch (cause) {
+      throw unreadable(at, `the file ${name} beside it cannot be read`, cause);
+    }
+    if (name.startsWith(digestOf(bytes))) return bytes;
+    throw unreadable(at, `the file ${name} beside it was changed or cut off`);
+  });
   const lengths = numbersOf(response.chunks);
   const sum = lengths.reduce((total, length) => total + length, 0);
   if (sum !== body.length) {
-    const at = `${file}:${lineOf(text, ['response', 'chunks'])}`;
     throw unreadable(
-      `${at}: the chunks have ${sum} bytes in all, and the body ${body.length}; write "${body.length}" after a change by hand`,
+      positionOf(text, ['response', 'chunks']),
+      `the chunks have ${sum} bytes in all, and the body ${body.length}; write "${body.length}" after a change by hand`,
     );
   }
-  let start = 0;
-  const chunks = lengths.map((length) => {
-    const end = start + length;
-    const chunk = body.subarray(start, end);
-    start = end;
-    return chunk;
-  });
-  const answer: RecordedAnswer = { status, headers, chunks, times: numbersOf(times), end };
-  const canonical: CanonicalRequest = {
-    ...request,
-    body: fromLines(request.body, () => Buffer.alloc(0)),
-  };
-  return { request: canonical, answer };
+  const chunks = cutInto(body, lengths);
+  const canonical = { ...request, body: fromLines(request.body, () => Buffer.alloc(0)) };
+  return { request: canonical, answer: { status, headers, chunks, times: numbersOf(times), end } };
 }
 
 type ResponsePart = v.InferOutput<typeof exchangeSchema>['response'];
 
 function bytesOf(
-  { json: value, indent, text, blob }: ResponsePart,
+  { json: value, indent, text = '', blob }: ResponsePart,
   read: (name: string) => Buffer,
 ): Buffer {
   if (blob !== undefined) return read(blob);
-  if (text !== undefined) return Buffer.from(typeof text === 'string' ? text : text.join('\n'));
-  if (value === undefined) return Buffer.alloc(0);
-  return Buffer.from(JSON.stringify(fromLines(value, read), null, indent ?? 0));
-}
-
-function readBlob(name: string, at: string, blob: (name: string) => Buffer): Buffer {
-  if (!/^[0-9a-f]{32}\.[a-z0-9]{2,4}$/.test(name)) throw unreadable(`${at}: expected a file name`);
-  let bytes: Buffer;
-  try {
-    bytes = blob(name);
-  } catch (cause) {
-    throw unreadable(`${at}: the file ${name} beside it cannot be read`, cause);
-  }
-  const hash = createHash('sha256').update(bytes).digest('hex');
-  if (hash.startsWith(name.slice(0, 32))) return bytes;
-  throw unreadable(`${at}: the file ${name} beside it was changed or cut off`);
-}
-
-function parsed(text: string, file: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (cause) {
-    const { message } = cause as SyntaxError;
-    const position = Number(/position (\d+)/.exec(message)?.[1] ?? text.length);
-    const line = text.slice(0, position).split('\n').length;
-    throw unreadable(`${file}:${line}: expected JSON; the file may be cut off`, cause);
-  }
+  if (value === undefined) return Buffer.from(typeof text === 'string' ? text : text.join('\n'));
+  return Buffer.from(JSON.stringify(fromLines(value, read), null, indent));
 }
 
 function numbersOf(text: string): number[] {
   return text === '' ? [] : text.split(' ').map(Number);
 }
 
-/** The line of a member, by the names that lead to it; the nearest that is there. */
-function lineOf(text: string, names: readonly string[]): number {
-  let at = 0;
-  for (const name of names) {
-    const next = text.indexOf(`"${name}":`, at);
-    if (next !== -1) at = next;
-  }
-  return text.slice(0, at).split('\n').length;
-}
-
-function unreadable(message: string, cause?: unknown): Failure {
-  return new Failure('invalid_request', message, { code: 'cassette_unreadable', cause });
+/** The position of a member, by the names that lead to it; the nearest that is there. */
+function positionOf(text: string, names: readonly string[]): number {
+  return names.reduce((at, name) => Math.max(at, text.indexOf(`"${name}":`, at)), 0);
 }

@@ -38,3 +38,12 @@ export interface Exchange {
   readonly request: CanonicalRequest;
   readonly answer: RecordedAnswer;
 }
+
+/** Cuts bytes into chunks of these lengths. */
+export function cutInto(bytes: Buffer, lengths: readonly number[]): Buffer[] {
+  let start = 0;
+  return lengths.map((length) => {
+    start += length;
+    return bytes.subarray(start - length, start);
+  });
+}

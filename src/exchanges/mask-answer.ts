@@ -1,4 +1,4 @@
-import type { RecordedAnswer } from './exchange.ts';
+import { cutInto, type RecordedAnswer } from './exchange.ts';
 import type { Mask } from './secrets.ts';
 
 /** An answer without secrets. Its chunks keep their boundaries: a secret may be split over two. */
@@ -11,17 +11,12 @@ export function maskAnswer(answer: RecordedAnswer, mask: Mask): RecordedAnswer {
   return {
     ...answer,
     headers: Object.fromEntries(Object.entries(headers).map(([name, text]) => [name, mask(text)])),
-    chunks: masked === text ? chunks : cutLike(Buffer.from(masked, 'latin1'), chunks),
+    chunks: cutInto(
+      Buffer.from(masked, 'latin1'),
+      chunks.map(({ length }) => length),
+    ),
     end: typeof end === 'string' ? end : { ...end, message: mask(end.message) },
   };
-}
-
-function cutLike(bytes: Buffer, chunks: readonly Buffer[]): Buffer[] {
-  let start = 0;
-  return chunks.map(({ length }) => {
-    start += length;
-    return bytes.subarray(start - length, start);
-  });
 }
 
 const ESCAPES = /\\(?:u00([0-7][0-9a-f])|(["\\/]))/gi;

@@ -33,18 +33,19 @@ const ANY_FORM = new RegExp(FORMS.join('|'), 'gi');
 /** Shorter secrets of a configuration may be words: `none`, `ollama`. */
 const MIN_LENGTH = 8;
 
-/** @param secrets of the configuration in force, which have any form */
-export function maskOf(secrets: readonly string[]): Mask {
+/** Masks secrets of the configuration in force, which have any form. */
+export function knownMaskOf(secrets: readonly string[]): Mask {
   const known = secrets
     .filter(({ length }) => length >= MIN_LENGTH)
     .sort((a, b) => b.length - a.length);
-  return (text) => {
-    let masked = text;
-    for (const secret of known) {
-      if (masked.includes(secret)) masked = masked.replaceAll(secret, '*'.repeat(secret.length));
-    }
-    return masked.replace(ANY_FORM, maskFound);
-  };
+  return (text) =>
+    known.reduce((masked, one) => masked.replaceAll(one, '*'.repeat(one.length)), text);
+}
+
+/** Masks secrets of the configuration, and all that have a usual form. */
+export function maskOf(secrets: readonly string[]): Mask {
+  const maskKnown = knownMaskOf(secrets);
+  return (text) => maskKnown(text).replace(ANY_FORM, maskFound);
 }
 
 function maskFound(found: string, ...groups: unknown[]): string {

@@ -1,5 +1,5 @@
 import type { Failure } from '../failure.ts';
-import type { AbortSignalLike } from '../upstream/abort-signal.ts';
+import { type AbortSignalLike, sleep } from '../upstream/abort-signal.ts';
 
 /** Delay before the first retry of a route, and the longest, in milliseconds. */
 const FIRST_DELAY_MS = 250;
@@ -10,6 +10,7 @@ export const MAX_DELAY_MS = 10_000;
  * do not retry in step; at least as long as the upstream's Retry-After.
  *
  * @param attempts made at the route so far
+ * @param isInstant whether the answer is there already, so that it is not waited for
  * @returns false where the delay would exceed the maximum or the deadline
  * @throws the signal's reason once it is aborted
  */
@@ -17,27 +18,12 @@ export async function waitBeforeRetry(
   attempts: number,
   { retryAfter }: Pick<Failure, 'retryAfter'>,
   { signal, deadline }: { readonly signal: AbortSignalLike; readonly deadline: number },
+  isInstant = false,
 ): Promise<boolean> {
   const backoff =
     Math.min(MAX_DELAY_MS, FIRST_DELAY_MS * 2 ** (attempts - 1)) * (1 - Math.random() / 2);
   const delay = retryAfter === null ? backoff : Math.max(retryAfter * 1000, backoff);
   if (delay > MAX_DELAY_MS || performance.now() + delay >= deadline) return false;
-  await sleep(delay, signal);
+  if (!isInstant) await sleep(delay, signal);
   return true;
-}
-
-/** Resolves after a delay. @throws the signal's reason once it is aborted */
-export async function sleep(milliseconds: number, signal: AbortSignalLike): Promise<void> {
-  await new Promise<void>((resolve, reject) => {
-    const onAbort = () => {
-      clearTimeout(timer);
-      reject(signal.reason);
-    };
-    const timer = setTimeout(() => {
-      signal.removeEventListener('abort', onAbort);
-      resolve();
-    }, milliseconds);
-    if (signal.aborted) onAbort();
-    else signal.addEventListener('abort', onAbort);
-  });
 }

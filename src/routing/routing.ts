@@ -1,7 +1,8 @@
 import { kindOf, type Provider } from '../config/providers/provider-kinds.ts';
 import type { Config } from '../config/settings/schema.ts';
 import { Failure } from '../failure.ts';
-import { MAX_DELAY_MS, sleep, waitBeforeRetry } from './backoff.ts';
+import { sleep } from '../upstream/abort-signal.ts';
+import { MAX_DELAY_MS, waitBeforeRetry } from './backoff.ts';
 import { CircuitBreakers } from './circuit-breaker.ts';
 import type { RoutingObserver, SharedRest } from './observer.ts';
 import {
@@ -133,7 +134,7 @@ export class Routing {
     let tried: Set<string> | null = null;
     let last: Failure | null = null;
     for (let attempts = 1; ; ) {
-      const { routing, providers } = this.#config();
+      const { routing, providers, cassettes } = this.#config();
       const provider = this.#providerOf(route.provider, request.providers);
       if (provider === undefined) return providerRemoved();
       const { isRetried } = kindOf(provider);
@@ -206,7 +207,8 @@ export class Routing {
       if (this.#circuits.remainingCooldown(name, accountId) > 0) return failure;
       const isLast = candidate === request.candidates.at(-1);
       if (!isLast && this.remainingCooldown(candidate, accountId) > 0) return failure;
-      if (!(await waitBeforeRetry(attempts, failure, request))) return failure;
+      const isInstant = cassettes.mode === 'replay' && !cassettes.timing;
+      if (!(await waitBeforeRetry(attempts, failure, request, isInstant))) return failure;
       attempts += 1;
       tried = null;
     }

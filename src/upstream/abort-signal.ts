@@ -47,3 +47,19 @@ export function linkedSignal(parent: AbortSignalLike): {
   else parent.addEventListener('abort', onAbort);
   return { signal, release: () => parent.removeEventListener('abort', onAbort) };
 }
+
+/** Resolves after a delay. @throws the signal's reason once it is aborted */
+export async function sleep(milliseconds: number, signal: AbortSignalLike): Promise<void> {
+  await new Promise<void>((resolve, reject) => {
+    const onAbort = () => {
+      clearTimeout(timer);
+      reject(signal.reason);
+    };
+    const timer = setTimeout(() => {
+      signal.removeEventListener('abort', onAbort);
+      resolve();
+    }, milliseconds);
+    if (signal.aborted) onAbort();
+    else signal.addEventListener('abort', onAbort);
+  });
+}

@@ -20,7 +20,7 @@ export const cassettesCommand: CommandDefinition = {
       positionals: [DIR],
       flags: options(listFlags),
       examples: ['oriel cassettes list cassettes'],
-      run: async (input) => (await import('./list-run.ts')).runList(input),
+      run: async (input) => (await import('./cassette-runs.ts')).runList(input),
     },
     {
       name: 'prune',
@@ -32,7 +32,7 @@ export const cassettesCommand: CommandDefinition = {
         'oriel serve --replay cassettes --used names.txt',
         'oriel cassettes prune cassettes --used names.txt',
       ],
-      run: async (input) => (await import('./prune-run.ts')).runPrune(input),
+      run: async (input) => (await import('./cassette-runs.ts')).runPrune(input),
     },
     {
       name: 'diff',
@@ -41,7 +41,7 @@ export const cassettesCommand: CommandDefinition = {
       flags: options(listFlags),
       notes: ['Exits with 1 if they differ.'],
       examples: ['oriel cassettes diff before after'],
-      run: async (input) => (await import('./diff-run.ts')).runDiff(input),
+      run: async (input) => (await import('./cassette-runs.ts')).runDiff(input),
     },
     {
       name: 'scan',
@@ -54,7 +54,7 @@ the values of variables named *KEY*, *TOKEN*, *SECRET* or *PASSWORD*.
 Exits with 1 if one is found.`,
       ],
       examples: ['oriel cassettes scan cassettes'],
-      run: async (input) => (await import('./scan-run.ts')).runScan(input),
+      run: async (input) => (await import('./cassette-runs.ts')).runScan(input),
     },
   ],
 };

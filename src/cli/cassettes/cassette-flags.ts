@@ -9,7 +9,6 @@ export const pruneFlags = v.strictObject({
   used: textFlag('keep only the cassettes that these runs used', 'a file of serve --used', {
     path: true,
   }),
-  dryRun: flag('name what would be removed, and remove nothing'),
   json,
 });
 

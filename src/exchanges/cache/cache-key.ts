@@ -53,6 +53,6 @@ export class CacheKeys {
 }
 
 function repeatedIn(body: string): unknown {
-  const json = tryParseJson(body, Number.MAX_SAFE_INTEGER);
+  const json = tryParseJson(body, Infinity);
   return isObject(json) ? REPEATED.map((name) => json[name] ?? null) : null;
 }

@@ -97,7 +97,7 @@ function entriesOf(folder: string) {
   }
 }
 
-function folderFailure(folder: string, verb: string, cause: unknown): Failure {
+export function folderFailure(folder: string, verb: string, cause: unknown): Failure {
   const message = `${folder}: the folder of cassettes cannot be ${verb}: ${reasonOf(cause)}`;
   return new Failure('invalid_request', message, { code: 'cassette_folder', cause });
 }

@@ -1,7 +1,8 @@
+import { isUtf8 } from 'node:buffer';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { maskText } from '../mask-answer.ts';
-import { maskOf } from '../secrets.ts';
+import { knownMaskOf, maskOf } from '../secrets.ts';
 
 /** A place that may hold a secret. */
 export interface Finding {
@@ -17,11 +18,12 @@ const SHOWN = 24;
 /**
  * Finds secrets in all files of a folder: by their form in texts, and known ones in every file.
  *
- * @param known secrets of any form
+ * @param secrets known ones of any form
  * @throws the error of the system where a file cannot be read
  */
-export function* scanFolder(folder: string, known: readonly string[]): Generator<Finding, void> {
-  const byForm = maskOf(known);
+export function scanFolder(folder: string, secrets: readonly string[]): Finding[] {
+  const [maskKnown, maskAll] = [knownMaskOf(secrets), maskOf(secrets)];
+  const findings: Finding[] = [];
   const files = readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name))
@@ -29,27 +31,18 @@ export function* scanFolder(folder: string, known: readonly string[]): Generator
   for (const file of files) {
     const bytes = readFileSync(file);
     const text = bytes.toString('latin1');
-    const isText = Buffer.from(bytes.toString()).equals(bytes);
-    const masked = isText ? maskText(text, byForm) : maskKnown(text, known);
+    // Bytes may look like a secret by chance.
+    const masked = isUtf8(bytes) ? maskText(text, maskAll) : maskKnown(text);
     if (masked === text) continue;
     const lines = text.split('\n');
     for (const [index, line] of masked.split('\n').entries()) {
-      const at = differenceOf(line, lines[index]!);
-      if (at === -1) continue;
+      const before = lines[index]!;
+      if (line === before) continue;
+      const at = [...line].findIndex((character, place) => character !== before[place]);
       const part = line.slice(Math.max(0, at - SHOWN), at + SHOWN);
-      yield { file, line: index + 1, excerpt: Buffer.from(part, 'latin1').toString().trim() };
+      const excerpt = Buffer.from(part, 'latin1').toString().trim();
+      findings.push({ file, line: index + 1, excerpt });
     }
   }
-}
-
-/** Bytes may look like a secret by chance. */
-function maskKnown(text: string, known: readonly string[]): string {
-  return known.reduce((masked, one) => masked.replaceAll(one, '*'.repeat(one.length)), text);
-}
-
-function differenceOf(one: string, other: string): number {
-  if (one === other) return -1;
-  let at = 0;
-  while (one[at] === other[at]) at += 1;
-  return at;
+  return findings;
 }

@@ -2,11 +2,11 @@ import { setMaxListeners } from 'node:events';
 import type { Config } from '../../config/settings/schema.ts';
 import { Failure } from '../../failure.ts';
 import { FairSemaphore } from '../../fair-semaphore.ts';
-import { sleep } from '../../routing/backoff.ts';
 import { previousSecretEnd } from '../../store/account.ts';
 import type { Delivery, DeliveryAttempt, DeliveryOutcome } from '../../store/delivery.ts';
 import type { Store } from '../../store/store.ts';
 import type { Task } from '../../store/task.ts';
+import { sleep } from '../../upstream/abort-signal.ts';
 import { networkPolicyOf } from '../../upstream/network-policy.ts';
 import type { Upstream } from '../../upstream/response.ts';
 import {

@@ -1,6 +1,6 @@
 import { Failure } from '../../failure.ts';
-import { sleep } from '../../routing/backoff.ts';
 import { isRetriable } from '../../routing/retry-policy.ts';
+import { sleep } from '../../upstream/abort-signal.ts';
 import type { Timeouts } from '../../upstream/request.ts';
 import type { ProviderContext } from './provider.ts';
 import type { Json, ProviderClient } from './provider-client.ts';

@@ -1,7 +1,7 @@
 import { Failure } from '../../failure.ts';
-import { sleep } from '../../routing/backoff.ts';
 import { routeCandidates } from '../../routing/route-candidates.ts';
 import { type ClaimQuery, TASK_TYPES, type Task } from '../../store/task.ts';
+import { sleep } from '../../upstream/abort-signal.ts';
 import { fieldWithoutRoute } from '../providers/providers.ts';
 import type { QueueServices } from '../task/media-services.ts';
 import type { TaskRequest } from '../task/task-request.ts';

@@ -1,5 +1,4 @@
 import { FAILURE_TYPES, Failure, type FailureType } from '../../../failure.ts';
-import { sleep } from '../../../routing/backoff.ts';
 import {
   choice,
   count,
@@ -9,6 +8,7 @@ import {
   flag,
   readDirectives,
 } from '../../../routing/directives.ts';
+import { sleep } from '../../../upstream/abort-signal.ts';
 import type { ProviderContext } from '../../provider/provider.ts';
 import type { MediaUsage } from '../../task/task-request.ts';
 
