@@ -10,7 +10,6 @@ export const MAX_DELAY_MS = 10_000;
  * do not retry in step; at least as long as the upstream's Retry-After.
  *
  * @param attempts made at the route so far
- * @param isInstant whether the answer is there already, so that it is not waited for
  * @returns false where the delay would exceed the maximum or the deadline
  * @throws the signal's reason once it is aborted
  */
@@ -18,12 +17,11 @@ export async function waitBeforeRetry(
   attempts: number,
   { retryAfter }: Pick<Failure, 'retryAfter'>,
   { signal, deadline }: { readonly signal: AbortSignalLike; readonly deadline: number },
-  isInstant = false,
 ): Promise<boolean> {
   const backoff =
     Math.min(MAX_DELAY_MS, FIRST_DELAY_MS * 2 ** (attempts - 1)) * (1 - Math.random() / 2);
   const delay = retryAfter === null ? backoff : Math.max(retryAfter * 1000, backoff);
   if (delay > MAX_DELAY_MS || performance.now() + delay >= deadline) return false;
-  if (!isInstant) await sleep(delay, signal);
+  await sleep(delay, signal);
   return true;
 }

@@ -134,7 +134,7 @@ export class Routing {
     let tried: Set<string> | null = null;
     let last: Failure | null = null;
     for (let attempts = 1; ; ) {
-      const { routing, providers, cassettes } = this.#config();
+      const { routing, providers } = this.#config();
       const provider = this.#providerOf(route.provider, request.providers);
       if (provider === undefined) return providerRemoved();
       const { isRetried } = kindOf(provider);
@@ -207,8 +207,7 @@ export class Routing {
       if (this.#circuits.remainingCooldown(name, accountId) > 0) return failure;
       const isLast = candidate === request.candidates.at(-1);
       if (!isLast && this.remainingCooldown(candidate, accountId) > 0) return failure;
-      const isInstant = cassettes.mode === 'replay' && !cassettes.timing;
-      if (!(await waitBeforeRetry(attempts, failure, request, isInstant))) return failure;
+      if (!(await waitBeforeRetry(attempts, failure, request))) return failure;
       attempts += 1;
       tried = null;
     }

@@ -56,9 +56,8 @@ interface CassetteOptions extends CassetteSettings {
 /** Bytes of an answer that are recorded: they are in memory until it has ended. */
 const MAX_BYTES = 256 * 1024 * 1024;
 
-/** Messages of a report, and broken cassettes that are named. */
+/** Messages of a report. */
 const MAX_MESSAGES = 1000;
-const MAX_NAMED = 20;
 
 /** Equal requests in the order in which they began. */
 interface Sequence {
@@ -101,15 +100,13 @@ export class CassetteUpstream implements Upstream {
   #readAll(): void {
     const faults: string[] = [];
     const found: { key: string; number: number; file: string }[] = [];
-    for (const { file, number, exchange } of readCassettes(this.#options.dir, (fault) =>
-      faults.push(fault),
-    )) {
+    const cassettes = readCassettes(this.#options.dir, (fault) => faults.push(fault));
+    for (const { file, number, exchange } of cassettes) {
       found.push({ key: keyOf(exchange.request), number, file });
       this.#sketches.push(sketchOf(file, exchange.request));
     }
     if (faults.length > 0) {
-      const others = faults.length > MAX_NAMED ? [`and ${faults.length - MAX_NAMED} more`] : [];
-      const message = [...faults.slice(0, MAX_NAMED), ...others].join('\n');
+      const message = faults.slice(0, MAX_MESSAGES).join('\n');
       throw new Failure('invalid_request', message, { code: 'cassette_unreadable' });
     }
     found.sort((a, b) => a.number - b.number);
@@ -129,13 +126,17 @@ export class CassetteUpstream implements Upstream {
     const sequence = this.#sequence(key);
     sequence.count += 1;
     const number = sequence.count;
-    if (sequence.files.length > 0) {
-      const file = sequence.files[Math.min(number, sequence.files.length) - 1]!;
-      const answer = this.#read(file);
-      if (answer !== null && !(mode === 'record-missing' && isCutOff(answer))) {
-        this.#used.add(file);
-        return this.#replay(answer, file, canonical.model, request);
-      }
+    const file = sequence.files[Math.min(number, sequence.files.length) - 1];
+    const answer = file === undefined ? null : this.#read(file);
+    if (answer !== null && !(mode === 'record-missing' && isCutOff(answer))) {
+      this.#used.add(file!);
+      return replay(answer, {
+        server: request.name ?? 'The server',
+        pace: this.#options.timing ? 'as-recorded' : 'in-turns',
+        signal: request.signal,
+        abandoned: () =>
+          this.#missed(canonical.model, `the client left during the recording ${file}`),
+      });
     }
     if (mode === 'replay') throw this.#miss(canonical);
     return this.#record(url, request, { canonical, key, sequence, number, mask });
@@ -168,20 +169,6 @@ export class CassetteUpstream implements Upstream {
       this.#fail((error as Error).message);
       return null;
     }
-  }
-
-  #replay(
-    answer: RecordedAnswer,
-    file: string,
-    model: string,
-    { name, signal }: UpstreamRequest,
-  ): Promise<UpstreamResponse> {
-    return replay(answer, {
-      server: name ?? 'The server',
-      pace: this.#options.timing ? 'as-recorded' : 'in-turns',
-      signal,
-      abandoned: () => this.#missed(model, `the client left during the recording ${file}`),
-    });
   }
 
   #miss(canonical: CanonicalRequest): Failure {
