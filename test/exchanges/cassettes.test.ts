@@ -307,19 +307,11 @@ describe('cassettes', () => {
     for (const ask of bodies) expect(await read(cassettes, ask)).toEqual(['x'.repeat(9999)]);
   });
 
-  it.each([
-    ['cut off', (text: string) => text.slice(0, 100), /^.*gpt\/\w+\.json:\d+: expected JSON/],
-    ['foreign', () => '{\n"a": 1}', /\.json:1: expected a recording of Oriel/],
-    [
-      'newer',
-      (text: string) => text.replace('exchange/1', 'exchange/9'),
-      /\.json:2: .*newer version/,
-    ],
-  ])('stop the start of a replay where one is %s', async (_, change, message) => {
+  it('stop the start of a replay where one is cut off, and are recorded anew', async () => {
     const dir = await recorded([chunksOf('x')], [{}]);
     const [file] = filesOf(dir);
-    writeFileSync(file!, change(readFileSync(file!, 'utf8')));
-    await expect(openIn(dir, 'replay')).rejects.toThrow(message);
+    writeFileSync(file!, readFileSync(file!, 'utf8').slice(0, 100));
+    await expect(openIn(dir, 'replay')).rejects.toThrow(/^.*gpt\/\w+\.json:\d+: expected JSON/);
     await recorded([chunksOf('x')], [{}], dir);
     expect(await read(await openIn(dir, 'replay'))).toEqual(['x']);
   });

@@ -7,7 +7,7 @@ export const HIT_PRICE = 50;
 
 export const FORMATS: readonly FormatName[] = ['chat', 'responses', 'messages', 'gemini'];
 
-/** The configuration of a gateway whose models all have a cache, but for `plain`. */
+/** The configuration of a gateway whose models all have a cache, but for `plain-chat`. */
 export function cacheConfig(url: string, more: object = {}): object {
   // biome-ignore lint/suspicious/noExplicitAny: sections of a configuration
   const { providers, models, ...others } = gatewayConfig(url) as any;
@@ -39,7 +39,7 @@ export function cacheConfig(url: string, more: object = {}): object {
       'two-routes': cached(models['to-chat'], {
         routes: [models['to-chat'].routes[0], models['to-messages'].routes[0]],
       }),
-      plain: models['to-chat'],
+      'plain-chat': models['to-chat'],
       vectors: cached(vectors),
     },
     ...more,

@@ -153,74 +153,29 @@ describe('a hit', () => {
 
 describe('what is no hit', () => {
   const DONE: Script = { steps: [{ text: 'Done.' }], usage: USAGE };
-  /** Two equal requests, and what the header says of each. */
-  const TWICE: readonly (readonly [string, FormatName, string, object, Script, string | null])[] = [
-    ['a model without a cache', 'chat', 'plain', {}, DONE, null],
-    ['a refusal', 'chat', 'to-chat', {}, { steps: [{ refusal: 'No.' }] }, 'miss'],
-    [
-      'a filtered answer',
-      'chat',
-      'to-chat',
-      {},
-      { steps: [{ text: 'N' }], stop: 'refusal' },
-      'miss',
-    ],
-    [
-      'a refusal of messages',
-      'messages',
-      'to-messages',
-      {},
-      { steps: [{ text: 'N' }], stop: 'refusal' },
-      'miss',
-    ],
-    [
-      'a refusal of gemini',
-      'gemini',
-      'to-gemini',
-      {},
-      { steps: [{ text: 'N' }], stop: 'refusal' },
-      'miss',
-    ],
-    [
-      'a refusal of responses',
-      'responses',
-      'to-responses',
-      { store: false },
-      { steps: [{ refusal: 'No.' }] },
-      'miss',
-    ],
-    ['an error', 'chat', 'to-chat', {}, { refuse: { status: 500 } }, 'miss'],
-    ['a stored answer', 'responses', 'to-responses', { store: true }, DONE, 'bypass'],
-    [
-      'an answer stored by default',
-      'responses',
-      'to-responses',
-      { store: undefined },
-      DONE,
-      'bypass',
-    ],
-    ['a stored chat completion', 'chat', 'to-chat', { store: true }, DONE, 'bypass'],
-    [
-      'a conversation of the provider',
-      'responses',
-      'allows-responses',
-      { store: false, previous_response_id: 'resp_1' },
-      DONE,
-      'bypass',
-    ],
-    [
-      'a search of the provider',
-      'messages',
-      'allows-messages',
-      { tools: [{ type: 'web_search_20250305', name: 'web_search' }] },
-      DONE,
-      'bypass',
-    ],
+  const REFUSED: Script = { steps: [{ text: 'N' }], stop: 'refusal' };
+  const search = { tools: [{ type: 'web_search_20250305', name: 'web_search' }] };
+  /** Two equal requests in the format of their model, and what the header says of each. */
+  const TWICE: readonly (readonly [string, string, Script, string | null, object])[] = [
+    ['a model without a cache', 'plain-chat', DONE, null, {}],
+    ['a refusal', 'to-chat', { steps: [{ refusal: 'No.' }] }, 'miss', {}],
+    ['a filtered answer', 'to-chat', REFUSED, 'miss', {}],
+    ['a refusal of messages', 'to-messages', REFUSED, 'miss', {}],
+    ['a refusal of gemini', 'to-gemini', REFUSED, 'miss', {}],
+    ['a refusal of responses', 'to-responses', { steps: [{ refusal: 'No.' }] }, 'miss', {}],
+    ['an error', 'to-chat', { refuse: { status: 500 } }, 'miss', {}],
+    ['a stored answer', 'to-responses', DONE, 'bypass', { store: true }],
+    ['an answer stored by default', 'to-responses', DONE, 'bypass', { store: undefined }],
+    ['a stored chat completion', 'to-chat', DONE, 'bypass', { store: true }],
+    ['a conversation', 'allows-responses', DONE, 'bypass', { previous_response_id: 'resp_1' }],
+    ['a search of the provider', 'allows-messages', DONE, 'bypass', search],
   ];
-  it.each(TWICE)('%s', async (name, client, model, more, script, cache) => {
+  it.each(TWICE)('%s', async (name, model, script, cache, more) => {
     const { upstream } = gateway();
     upstream.play(script);
-    const [path, body] = requestOf(client, model, false, { ...more, ...WORDS[client](name) });
+    const client = model.split('-')[1] as FormatName;
+    const words = WORDS[client](name);
+    const [path, body] = requestOf(client, model, false, { ...more, ...words });
     const [first, second] = [await post(path, body), await post(path, body)];
     expect([first.cache, second.cache], second.text).toEqual([cache, cache]);
     expect(upstream.requests).toHaveLength(2);
@@ -410,7 +365,7 @@ describe('keys', () => {
     const make = (cache: string) => newKey(daemon, `cache ${cache}`, { cache } as object);
     const [on, off] = [await make('1h'), await make('off')];
     upstream.play({ steps: [{ text: 'Done.' }] });
-    const [plain, cached] = [chat('plain'), chat('to-chat')];
+    const [plain, cached] = [chat('plain-chat'), chat('to-chat')];
     const results = [];
     for (const [key, body] of [
       [on, plain],
