@@ -1,7 +1,7 @@
 import { Failure } from '../failure.ts';
 
 /** Micro-credits in one credit. Amounts are stored as whole micro-credits; decimals are for display. */
-const MICRO = 1_000_000;
+export const MICRO = 1_000_000;
 
 /** Maximum of one account, in micro-credits: sums of it are exact in a double. */
 export const MAX_CREDITS = 1_000_000_000 * MICRO;

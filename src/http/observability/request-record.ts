@@ -151,9 +151,9 @@ export class RequestRecorder {
 
   add(request: EndedRequest): void {
     if (request.holder || this.#admitsStranger()) {
-      const record = recordOf(request, this.#context.config);
-      this.#series.addRecord(record);
-      this.#context.store.requests.add(record);
+      const added = recordOf(request, this.#context.config);
+      this.#series.addRecord(added.record);
+      this.#context.store.requests.add(added);
     }
   }
 

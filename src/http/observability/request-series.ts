@@ -1,4 +1,5 @@
-import type { NewRequest } from '../../store/requests/record.ts';
+import { MICRO } from '../../store/credits.ts';
+import type { RequestRecord } from '../../store/requests/record.ts';
 import type { RequestLog } from '../../store/requests/request-log.ts';
 import { CLIENT_CLOSED_REQUEST } from '../transport/client-disconnect.ts';
 
@@ -81,11 +82,15 @@ export class RequestSeries {
   }
 
   /** Counts a request of the log. Those of the console, and those without a valid key, are none of a client. */
-  addRecord(record: NewRequest): void {
-    const { account, route, status, errorType, milliseconds, charge, at } = record;
+  addRecord({ account, route, status, error, latency_ms, credits, ended_ms }: RequestRecord): void {
     if (account === null || OF_CONSOLE.test(route)) return;
-    const isError = status !== CLIENT_CLOSED_REQUEST && (status >= 400 || errorType !== null);
-    this.add({ account: account.id, isError, milliseconds, charge: charge ?? 0, at });
+    this.add({
+      account: account.id,
+      isError: status !== CLIENT_CLOSED_REQUEST && (status >= 400 || error !== null),
+      milliseconds: latency_ms,
+      charge: Math.round((credits ?? 0) * MICRO),
+      at: ended_ms,
+    });
   }
 
   /** Counts what the log has of the last day from before a time: those of an earlier process, and of other nodes. */
@@ -94,7 +99,7 @@ export class RequestSeries {
     let after: number | null | undefined;
     for (let read = 0; read < MAX_READ && after !== null; read += PAGE) {
       const page = await log.query(filter, { limit: PAGE, after });
-      for (const record of page.records) this.addRecord({ ...record, bodies: null });
+      for (const record of page.records) this.addRecord(record);
       after = page.next;
     }
   }

@@ -54,10 +54,11 @@ it('continues with what the log has from before the start', async () => {
   const series = new RequestSeries(() => START);
   const record = {
     ...{ account: { id: 'a', name: 'A' }, route: '/v1/chat/completions', status: 200 },
-    ...{ errorType: null, milliseconds: 10, charge: 5, at: START - SLOT_MS, number: 3 },
+    ...{ error: null, latency_ms: 10, credits: 0.000005, ended_ms: START - SLOT_MS, number: 3 },
   } as RequestRecord;
+  const error = { type: 'unknown', code: null, message: 'failed' };
   const pages = [
-    [record, { ...record, status: 502 }, { ...record, status: 499, errorType: 'unknown' }],
+    [record, { ...record, status: 502 }, { ...record, status: 499, error }],
     [
       { ...record, route: '/v1/admin/keys/create' },
       { ...record, account: null },
