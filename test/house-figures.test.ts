@@ -44,13 +44,13 @@ const lengthOf = ({ text }: SourceFile) => text.split('\n').length - 1;
 test('src and test stay within their sizes', () => {
   const sum = (files: readonly SourceFile[]) =>
     files.reduce((lines, { text }) => lines + codeLines(text), 0);
-  expect(sum(source)).toBeLessThanOrEqual(94_100);
-  expect(sum(filesBelow('test'))).toBeLessThanOrEqual(91_400);
+  expect(sum(source)).toBeLessThanOrEqual(100_400);
+  expect(sum(filesBelow('test'))).toBeLessThanOrEqual(94_700);
 });
 
 test('few files are very short or very long', () => {
   expect(source.filter((file) => lengthOf(file) <= 30).length).toBeLessThanOrEqual(60);
-  expect(source.filter((file) => lengthOf(file) > 300).length).toBeLessThanOrEqual(3);
+  expect(source.filter((file) => lengthOf(file) > 300).length).toBeLessThanOrEqual(4);
 });
 
 test('comments name no document that the repository does not hold', () => {

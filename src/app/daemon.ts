@@ -1,53 +1,20 @@
-import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { ownActor } from '../administration/actor.ts';
-import { type FirstKey, readFirstKey, writeFirstKey } from '../administration/first-key.ts';
-import { firstRun } from '../administration/first-run.ts';
+import type { FirstKey } from '../administration/first-key.ts';
 import { ChargedKeys } from '../alerts/budget-check.ts';
-import type { AlertWatch } from '../alerts/watch.ts';
-import { allNames } from '../config/catalog/model-names.ts';
 import type { LoadedConfig } from '../config/loading/load.ts';
 import type { Reload } from '../config/loading/reload.ts';
 import type { Config } from '../config/settings/schema.ts';
-import type { CassetteReport, CassetteUpstream } from '../exchanges/cassettes/upstream.ts';
-import { startAdmin } from '../http/admin.ts';
+import type { CassetteReport } from '../exchanges/cassettes/upstream.ts';
 import { openLog } from '../http/observability/log.ts';
 import { Metrics } from '../http/observability/metrics.ts';
-import type { AppContext } from '../http/request/app-context.ts';
 import { shuttingDown } from '../http/responses/errors.ts';
-import { buildServers, type Servers } from '../http/server.ts';
-import { Spool } from '../http/uploads/spool.ts';
-import type { SharedPool } from '../operations/pool/pool.ts';
-import { startSharedPool } from '../operations/pool/shared-pool.ts';
-import { ProviderHealth } from '../routing/provider-health.ts';
 import { preparePromptRules } from '../safety/prompt-screening.ts';
 import type { Actor } from '../store/audit/entry.ts';
-import type { AuditLog } from '../store/audit/log.ts';
-import { openAudit, recordRecovery } from '../store/audit/log.ts';
-import { placeOf } from '../store/drivers/open.ts';
 import { handsOver } from '../store/nodes.ts';
-import type { TextGateway } from '../text/gateway.ts';
-import { TextThreads } from '../threads/text-threads.ts';
-import { UpstreamClient } from '../upstream/client.ts';
-import { DaemonAlerts } from './alerts.ts';
-import { openCassettes } from './cassettes.ts';
-import { openLimits } from './limits.ts';
 import { closeListener, listen } from './listen.ts';
-import { createMedia, type DaemonMedia } from './media.ts';
-import { routingObserver } from './routing-observer.ts';
-import { followRests, publishRests } from './shared-rests.ts';
-import {
-  Closers,
-  type DaemonOptions,
-  DaemonState,
-  type Parts,
-  type Start,
-  warnRarely,
-} from './start.ts';
-import { type OpenedStore, openDaemonStore } from './store.ts';
-import { StoredProviders } from './stored-catalog.ts';
-import { DaemonTelemetry } from './telemetry.ts';
-import { createText } from './text.ts';
+import { type Services, startServices } from './services.ts';
+import { Closers, type DaemonOptions, DaemonState, type Start } from './start.ts';
 
 /** A daemon that serves requests. */
 export interface Daemon {
@@ -81,21 +48,6 @@ export interface Daemon {
   close(): Promise<void>;
 }
 
-/** The parts of a daemon that is ready to listen. */
-interface Services extends DaemonMedia {
-  readonly opened: OpenedStore;
-  readonly audit: AuditLog;
-  readonly firstKey: FirstKey | undefined;
-  readonly servers: Servers;
-  readonly draining: AbortController;
-  readonly text: TextGateway;
-  readonly pool: SharedPool;
-  readonly telemetry: DaemonTelemetry;
-  readonly cassettes: CassetteUpstream | null;
-  readonly catalog: StoredProviders;
-  readonly alerts: AlertWatch;
-}
-
 /** Starts the daemon: store, audit log, image pool, text, media and HTTP, in this order. */
 export async function startDaemon(config: Config, options: DaemonOptions): Promise<Daemon> {
   const closers = new Closers();
@@ -116,153 +68,6 @@ export async function startDaemon(config: Config, options: DaemonOptions): Promi
     await closers.closeAll();
     throw error;
   }
-}
-
-async function startServices(start: Start): Promise<Services> {
-  const { state, log, metrics, closers, options, actor } = start;
-  const { dataDir, owner, batch } = state.config;
-  const { bootstrapKey, dev: anyKey = false } = options;
-  const network = new UpstreamClient();
-  const cassettes = await openCassettes(start, network);
-  const opened = await openDaemonStore(start);
-  const { store } = opened;
-  closers.add(() => store.close());
-  closers.add(() => options.onEnd?.(store, cassettes?.report ?? null));
-  const warn = warnRarely(log, 'requests cannot be written to the log of requests');
-  store.requests.observer = {
-    onFault: (error) => {
-      metrics.observeRequestLog('failed_write');
-      warn(error);
-    },
-    onLost: () => metrics.observeRequestLog('lost_request'),
-  };
-  const audit = await startAudit(start, opened);
-  const span = await store.timeRange();
-  // Before the listener starts: the first request may come with this key.
-  await firstRun(store, {
-    ...{ audit, who: actor, credits: owner.credits, anyKey },
-    ...(bootstrapKey !== undefined && { bootstrapKey }),
-    saveKey: (key) => writeFirstKey(dataDir, key),
-  });
-  const firstKey = await readFirstKey(dataDir, store);
-  // Closed just before the store: administration also works while the daemon drains.
-  const models = () => allNames(state.config.models);
-  const daemonAlerts = new DaemonAlerts(start, store, network);
-  const catalog = new StoredProviders(state, store, log, daemonAlerts.alerts);
-  await catalog.start();
-  closers.add(() => catalog.close());
-  const admin = await startAdmin({
-    ...{ store, audit, catalog, log, models },
-    place: placeOf(state.config.store),
-    directory: dataDir,
-  });
-  closers.add(() => admin.close());
-  const pool = startSharedPool(state.config.pool);
-  closers.add(() => pool.close());
-  const textThreads = new TextThreads(state.config.pool.threads);
-  closers.add(() => textThreads.close());
-  metrics.watch(pool, textThreads, store);
-  const spool = await Spool.open(join(dataDir, 'spool'), batch.spool, (error) =>
-    log.error({ err: error }, 'an upload could not be removed from the spool'),
-  );
-  // Once the last answers have ended.
-  closers.add(() => cassettes?.close());
-  closers.add(() => network.close());
-  const upstream = cassettes ?? network;
-  const telemetry = new DaemonTelemetry(start, network);
-  await telemetry.configure(state.config);
-  // After the last request and task have ended.
-  closers.add(() => telemetry.close());
-  const providerHealth = new ProviderHealth();
-  const { watch: alerts } = daemonAlerts;
-  const observer = { ...routingObserver(start, providerHealth, alerts), ...publishRests(store) };
-  const tracer = () => telemetry.tracer;
-  const own = {
-    store,
-    span,
-    upstream,
-    pool,
-    textThreads,
-    alerts,
-    routingObserver: observer,
-    tracer,
-  };
-  const parts: Parts = { ...start, ...own };
-  const gateways = createText(parts);
-  const daemonMedia = await createMedia(parts);
-  const { text, embeddings } = gateways;
-  const routings = [text.routing, embeddings.routing, daemonMedia.media.routing];
-  metrics.watchRouting(routings);
-  daemonAlerts.routings = routings;
-  followRests(store, routings);
-  const draining = new AbortController();
-  const limits = await openLimits(start, store.nodes);
-  const context: AppContext = {
-    get config() {
-      return state.config;
-    },
-    get configuration() {
-      return state.configuration;
-    },
-    get reload() {
-      return state.reload;
-    },
-    version: options.version,
-    isDeterministic: options.deterministic ?? false,
-    store,
-    audit,
-    catalog,
-    limits,
-    ...gateways,
-    media: daemonMedia.media,
-    tasks: daemonMedia.media.runner,
-    taskAttempts: daemonMedia.attempts,
-    taskEvents: daemonMedia.events,
-    routings,
-    assets: daemonMedia.files,
-    pool,
-    textThreads,
-    spool,
-    log,
-    metrics,
-    providerHealth,
-    alerts,
-    get tracer() {
-      return telemetry.tracer;
-    },
-    get publicUrl() {
-      return state.publicUrl;
-    },
-    draining: draining.signal,
-  };
-  const servers = await buildServers(context);
-  catalog.onChange = () => daemonMedia.media.runner.reconfigured();
-  catalog.onTest = (provider, { cause, fault }) => {
-    if (cause === null) return providerHealth.succeeded(provider);
-    const { type, code, upstreamStatus: status } = cause;
-    providerHealth.failed(provider, { type, code, status, message: fault!, key: null });
-  };
-  const services = { opened, audit, firstKey, servers, draining, text, pool, telemetry };
-  return { ...daemonMedia, ...services, catalog, cassettes, alerts };
-}
-
-/** Opens the audit log and records the start and the repairs of the store. */
-async function startAudit(
-  { state, log, closers, options, actor: who }: Start,
-  { recoveries }: OpenedStore,
-): Promise<AuditLog> {
-  const audit = await openAudit(state.config.dataDir, who, {
-    // The file has every act. A copy of the log that is kept elsewhere shows whether the file was rewritten.
-    onEntry: ({ act, result, object }, { number, hash }) =>
-      log.debug({ act, object, result, number, hash }, 'audit'),
-    onFault: (error) => log.error({ err: error }, 'the end of a change is not in the audit log'),
-  });
-  closers.add(() => audit.close());
-  for (const recovery of recoveries) await recordRecovery(audit, who, recovery);
-  const details = { acceptClock: options.acceptClock || undefined };
-  const object = options.version;
-  await audit.append({ act: 'serve.start', who, result: 'done', object, details });
-  return audit;
 }
 
 /** Listens, then starts the background work. */

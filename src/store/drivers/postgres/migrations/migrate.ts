@@ -1,11 +1,7 @@
 import { Failure } from '../../../../failure.ts';
 import { BEGIN, type Connection, type Database } from '../database/database.ts';
 import { TABLES } from './0001-tables.ts';
-import { CACHED_ANSWERS } from './0002-cached-answers.ts';
-import { CONFIG_ENTRIES } from './0003-config.ts';
-import { REQUESTS } from './0004-requests.ts';
-import { TAGGED_USAGE } from './0005-tags.ts';
-import { ALERTS } from './0006-alerts.ts';
+import { ALERTS, CACHED_ANSWERS, CONFIG_ENTRIES, REQUESTS, TAGGED_USAGE } from './later-tables.ts';
 
 /** In the order of versions. A published migration is never changed. */
 const MIGRATIONS: readonly string[] = [
