@@ -5,7 +5,7 @@ import { describeConsole } from './browser.ts';
 const NOT_SENT = ['DELETE /v1/session', 'GET /metrics', 'POST /v1/session'];
 
 /** Paths that name what a new server does not have. */
-const NAMED = /\{(task_id|name)\}/;
+const NAMED = /\{(task_id|name)\}|\/requests\/\{id\}/;
 
 interface OpenApi {
   readonly paths: Readonly<Record<string, Readonly<Record<string, { readonly tags: string[] }>>>>;

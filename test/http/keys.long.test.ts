@@ -27,7 +27,7 @@ describe('the first start', () => {
     expect((statSync(file).mode & 0o777).toString(8)).toBe('600');
     const { stderr, out } = await first.stop('SIGKILL');
     expect(stderr + out).not.toContain(key);
-    expect(stderr).toContain(`"Authorization: Bearer $(cat '${file}')" ${first.url}/v1/models`);
+    expect(stderr).toContain(`"Authorization: Bearer $(cat ${file})" ${first.url}/v1/models`);
     const holding = filesBelow(data).filter((name) =>
       readFileSync(join(data, name), 'latin1').includes(key),
     );

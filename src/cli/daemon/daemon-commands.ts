@@ -148,8 +148,8 @@ const requestCommands: readonly CommandDefinition[] = [
 const NOTES = ['Works whether the daemon runs or not.'];
 
 const SECRET_NOTES = [
-  `Other users may see a secret on a command line: - reads it from standard input, and
-env:NAME from the environment.`,
+  `Other users may see a secret on a command line: - reads it from standard input,
+and env:NAME from the environment.`,
 ];
 
 const OTHERS: Readonly<Record<string, readonly CommandDefinition[]>> = {

@@ -132,7 +132,8 @@ export class RedisScripts {
     maxWaitMs = MAX_WAIT_MS,
   }: RedisOptions): Promise<RedisScripts> {
     // Loading takes 80 ms: only where it is configured.
-    const { Redis } = await import('ioredis');
+    // By its default: a bundle gives a module of CommonJS no other names, and types differ about what that is.
+    const { Redis } = (await import('ioredis')).default as unknown as typeof import('ioredis');
     const { protocol, hostname, port, username, password, pathname } = new URL(url);
     const redis = new Redis({
       host: hostname.replace(/^\[|\]$/g, ''),

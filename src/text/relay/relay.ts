@@ -127,8 +127,8 @@ export class Relay {
     }
     this.#ended = true;
     const { endMarker } = this.#options.dialect;
-    if (endMarker !== null)
-      this.end = this.#withHeld(`${this.#tail}data: ${endMarker}\n\n`).toString();
+    if (endMarker === null) return;
+    this.end = this.#withHeld(this.#afterTail(`data: ${endMarker}\n\n`)).toString();
   }
 
   #pass(frames: Buffer): boolean {
@@ -139,7 +139,8 @@ export class Relay {
     this.#hasOutput ||= hasOutputIn(dialect, received);
     const bytes = this.#chunks?.rename(received) ?? received;
     const named = bytes === received ? frames : Buffer.from(bytes, 'latin1');
-    if (!this.#hasMarker(bytes)) return this.#write(named);
+    if (!this.#hasMarker(bytes))
+      return this.#write(this.#tail === '' ? named : this.#afterTail(named.toString()));
     let passed = '';
     for (const frame of named.toString().split(BLANK_LINE)) {
       if (frame === '') continue;
@@ -150,14 +151,21 @@ export class Relay {
         this.fail(next);
         return true;
       }
-      passed += next;
+      if (next !== '') passed += this.#afterTail(next);
       if (this.#ended) break;
     }
     if (this.#ended) {
-      this.end = this.#withHeld(this.#tail + passed).toString();
+      this.end = this.#withHeld(this.#afterTail(passed)).toString();
       return true;
     }
     return passed === '' || this.#write(passed);
+  }
+
+  /** Frames with the usage before them, which turned out not to be the last. */
+  #afterTail(frames: string): string {
+    const all = this.#tail + frames;
+    this.#tail = '';
+    return all;
   }
 
   #hasMarker(bytes: string): boolean {
@@ -166,10 +174,6 @@ export class Relay {
   }
 
   #write(frames: Buffer | string): boolean {
-    if (this.#tail !== '') {
-      frames = Buffer.concat([Buffer.from(this.#tail), Buffer.from(frames)]);
-      this.#tail = '';
-    }
     if (!this.committed) {
       if (!this.#hasOutput && this.#hold(frames)) return true;
       frames = this.#withHeld(frames);

@@ -284,7 +284,7 @@ describe('wrong usage', () => {
     ],
     [
       '--by',
-      'some of account, team, key, model, day, with commas between them',
+      'some of account, team, key, model, day and tag:NAME, with commas between them',
       [words`usage --by week`, words`usage --by key,key`, words`usage --by=`],
     ],
     [

@@ -8,7 +8,7 @@ import { keepFirst, readKept } from '../../api/storage.ts';
 import { CloseButton } from '../../components/button.tsx';
 import { Link } from '../../components/navigation.tsx';
 import type { Key, Outcome } from '../accounts/lists.ts';
-import type { Model, Provider } from '../models/actions.ts';
+import type { Provider } from '../models/actions.ts';
 
 const STORED = 'oriel-checklist';
 const REFRESH_MS = 5000;
@@ -21,9 +21,8 @@ type Step = readonly [isDone: boolean, to: string, title: string, text: string];
 /** The first steps, each ticked by what the server has. */
 async function loadSteps(session: Session, signal: AbortSignal): Promise<readonly Step[]> {
   const get = <Answer,>(path: string) => sendJson<Answer>(`v1/admin/${path}`, { signal });
-  const [providers, models, health, keys, usage] = await Promise.all([
+  const [providers, health, keys, usage] = await Promise.all([
     get<Outcome<{ readonly providers: readonly Provider[] }>>('providers/list'),
-    get<Outcome<{ readonly models: readonly Model[] }>>('models/list'),
     get<CatalogAnswer>('models'),
     get<Outcome<{ readonly keys: readonly Key[] }>>('keys/list?limit=100'),
     get<{ readonly data: readonly UsageRow[] }>('usage?by=key'),
@@ -31,7 +30,7 @@ async function loadSteps(session: Session, signal: AbortSignal): Promise<readonl
   const own = providers.result.providers.filter(({ place }) => place !== 'the sandbox');
   const names = own.map(({ name }) => name);
   const answered = health.providers.filter((one) => one.last_success !== null);
-  const isOffered = models.result.models.some(({ routes }) =>
+  const isOffered = health.models.some(({ routes }) =>
     routes.some(({ provider }) => names.includes(provider)),
   );
   const isOther = (id: string | null | undefined) =>
