@@ -38,7 +38,7 @@ export function admissionOf(
   const active: ActiveLoad[] = [];
   return {
     async admit(load) {
-      // Whoever has left needs no part of the limit while its answer is read on.
+      // A client that has left frees its part of the limit, although its answer is read on.
       reply.raw.once('close', () => {
         for (const one of active) one.leave();
       });

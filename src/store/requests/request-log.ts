@@ -49,7 +49,7 @@ interface RequestLogObserver {
 
 type Listener = (record: RequestRecord) => void;
 
-/** The log of requests. A full disk, or a database that is away, keeps nobody waiting. */
+/** The log of requests. A full disk or an unreachable database delays no request. */
 export class RequestLog {
   observer: RequestLogObserver = { onFault() {}, onLost() {} };
   readonly #storage: RequestStorage;
