@@ -81,8 +81,8 @@ export class Alerts {
       return;
     }
     const link = `${publicUrl()}/console/${place}`;
-    const of = { type, at: store.now, message, subject: about, figures, link };
-    const alert: Alert = { id: newId('alert'), ...of };
+    const content = { type, at: store.now, message, subject: about, figures, link };
+    const alert: Alert = { id: newId('alert'), ...content };
     this.#pending.set(subject, { ...claim, alert, isLocal });
     this.#recordIn(COLLECT_MS);
   }

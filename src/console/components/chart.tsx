@@ -139,12 +139,13 @@ export function Chart(props: ChartProps) {
   }
 
   /** A line with gaps where there are no values; a value alone is a dot. */
-  function line(of: Series['values']): string {
-    return of
+  function line(values: Series['values']): string {
+    return values
       .map((value, index) => {
         if (value === null) return '';
-        const isStart = of[index - 1] == null;
-        const dot = isStart && of[index + 1] == null ? 'm-2,0a2,2 0 1,0 4,0a2,2 0 1,0 -4,0' : '';
+        const isStart = values[index - 1] == null;
+        const dot =
+          isStart && values[index + 1] == null ? 'm-2,0a2,2 0 1,0 4,0a2,2 0 1,0 -4,0' : '';
         return `${isStart ? 'M' : 'L'}${x(index + 0.5)},${y(value)}${dot}`;
       })
       .join('');

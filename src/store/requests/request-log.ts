@@ -55,8 +55,8 @@ export class RequestLog {
   readonly #storage: RequestStorage;
   readonly #searches = new FairSemaphore(SEARCHES.all, SEARCHES);
   readonly #listeners = new Set<Listener>();
-  /** Numbers of requests that listeners have got, of the last ones. */
-  #told = new Set<number>();
+  /** Numbers of the last requests that listeners got. */
+  #sent = new Set<number>();
   #poll: NodeJS.Timeout | undefined;
   #waiting: NewRequest[] = [];
   #waitingBytes = 0;
@@ -168,7 +168,7 @@ export class RequestLog {
     const batch = this.#waiting;
     this.#waiting = [];
     try {
-      this.#tell(await this.#storage.add(batch));
+      this.#send(await this.#storage.add(batch));
       this.#waitingBytes -= batch.reduce((sum, request) => sum + bytesOf(request), 0);
     } catch (error) {
       this.#waiting = [...batch, ...this.#waiting];
@@ -181,7 +181,7 @@ export class RequestLog {
   /** Looks for requests of other nodes. */
   async #look(): Promise<void> {
     const found: RequestRecord[] = [];
-    const lowest = Math.max(0, ...this.#told) - POLL_NUMBERS;
+    const lowest = Math.max(0, ...this.#sent) - POLL_NUMBERS;
     try {
       for await (const part of this.#storage.read({}, Infinity)) {
         found.push(...part.records.filter(({ number }) => number > lowest));
@@ -191,18 +191,18 @@ export class RequestLog {
       // The database is away: the next look finds them.
       return;
     }
-    this.#tell(found.reverse());
+    this.#send(found.reverse());
   }
 
-  #tell(records: readonly RequestRecord[]): void {
+  #send(records: readonly RequestRecord[]): void {
     if (this.#listeners.size === 0) return;
     for (const record of records) {
-      if (this.#told.has(record.number)) continue;
-      this.#told.add(record.number);
+      if (this.#sent.has(record.number)) continue;
+      this.#sent.add(record.number);
       for (const listener of this.#listeners) listener(record);
     }
-    if (this.#told.size > 2 * POLL_NUMBERS) {
-      this.#told = new Set([...this.#told].sort((a, b) => a - b).slice(-POLL_NUMBERS));
+    if (this.#sent.size > 2 * POLL_NUMBERS) {
+      this.#sent = new Set([...this.#sent].sort((a, b) => a - b).slice(-POLL_NUMBERS));
     }
   }
 }

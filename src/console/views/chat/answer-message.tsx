@@ -1,6 +1,7 @@
 import { ApiError } from '../../api/request.ts';
 import { Button } from '../../components/button.tsx';
 import { Code, CopyButton } from '../../components/copy.tsx';
+import { FactList, type NamedFact } from '../../components/fact-list.tsx';
 import { Form, TextArea } from '../../components/field.tsx';
 import { formatCredits, formatDuration, formatNumber } from '../../components/format.ts';
 import { pretty } from '../../components/json.ts';
@@ -128,7 +129,7 @@ function Measures({ turn }: Pick<AnswerMessageProps, 'turn'>) {
   const { firstToken, duration, answer, credits } = turn;
   const { input = 0, cached = 0, output = 0, reasoning = 0 } = answer.usage ?? {};
   const writing = firstToken != null && duration != null ? duration - firstToken : 0;
-  const facts: readonly (readonly [name: string, value: string | false | null | undefined])[] = [
+  const facts: readonly NamedFact[] = [
     ['First token', firstToken != null && formatDuration(firstToken)],
     ['Total', duration != null && formatDuration(duration)],
     ['Input', answer.usage && `${formatNumber(input)} tokens`],
@@ -141,19 +142,7 @@ function Measures({ turn }: Pick<AnswerMessageProps, 'turn'>) {
     ],
     ['Credits', credits != null && formatCredits(credits)],
   ];
-  return (
-    <dl class="facts measures">
-      {facts.map(
-        ([name, value]) =>
-          value && (
-            <div key={name}>
-              <dt>{name}</dt>
-              <dd>{value}</dd>
-            </div>
-          ),
-      )}
-    </dl>
-  );
+  return <FactList class="facts measures" facts={facts} />;
 }
 
 interface CallsProps extends Omit<AnswerMessageProps, 'number'> {

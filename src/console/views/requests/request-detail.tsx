@@ -1,4 +1,3 @@
-import type { ComponentChildren } from 'preact';
 import type { RequestRecord } from '../../../store/requests/record.ts';
 import { useAction } from '../../api/action.ts';
 import { sendJson } from '../../api/request.ts';
@@ -7,6 +6,7 @@ import { CHAT_PROMPT, keepFirst } from '../../api/storage.ts';
 import { Button } from '../../components/button.tsx';
 import { Code, CopyButton } from '../../components/copy.tsx';
 import { Dialog } from '../../components/dialog.tsx';
+import { FactList, type NamedFact } from '../../components/fact-list.tsx';
 import {
   formatCredits,
   formatDuration,
@@ -101,7 +101,7 @@ function Timeline({ request }: { readonly request: RequestRecord }) {
 function Facts({ request }: { readonly request: RequestRecord }) {
   const { account, key, task_id: task, tags, upstream_model: upstreamModel } = request;
   const number = (value: number | null) => value !== null && formatNumber(value);
-  const facts: readonly (readonly [title: string, value: ComponentChildren])[] = [
+  const facts: readonly NamedFact[] = [
     ['Ended', formatTime(request.ended)],
     ['Endpoint', `${request.method} ${request.route}`],
     ['Status', String(request.status)],
@@ -127,19 +127,7 @@ function Facts({ request }: { readonly request: RequestRecord }) {
     ],
     ['Task', task && <Link to={`tasks/${encodeURIComponent(task)}`}>{task}</Link>],
   ];
-  return (
-    <dl class="request-facts">
-      {facts.map(
-        ([title, value]) =>
-          value && (
-            <div key={title}>
-              <dt>{title}</dt>
-              <dd>{value}</dd>
-            </div>
-          ),
-      )}
-    </dl>
-  );
+  return <FactList class="request-facts" facts={facts} />;
 }
 
 interface BodiesProps {
