@@ -87,6 +87,8 @@ export async function openDaemonStore({
       recoveries.push(recovery);
       log.warn(recovery, 'moved the torn end of the journal to a file');
     },
+    onUpgrade: (upgrade) =>
+      log.warn(upgrade, 'upgraded the store, and kept a copy of the former one'),
     onLockFallback: () => log.warn(LOCK_FALLBACK),
     onClockAhead: ({ now, newest }) => {
       isClockAhead = true;

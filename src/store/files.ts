@@ -1,18 +1,20 @@
-import { writeSync } from 'node:fs';
+import { constants, writeSync } from 'node:fs';
 import * as disk from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
 import { makeFolders } from '../folders.ts';
 
 /** File system operations that the store uses. Tests replace them to inject errors. */
 export interface Files
   extends Pick<
     typeof disk,
+    | 'copyFile'
     | 'link'
     | 'mkdir'
     | 'open'
     | 'readdir'
     | 'readFile'
     | 'rename'
+    | 'rm'
     | 'rmdir'
     | 'stat'
     | 'statfs'
@@ -67,6 +69,43 @@ export async function makeFolder(files: Files, path: string): Promise<void> {
     await syncFolder(files, dirname(made));
     if (made === first || made === dirname(made)) return;
   }
+}
+
+/**
+ * Copies a folder so that its name appears only once all of its bytes are on disk. A former copy is replaced.
+ *
+ * @param skips names of files that are not copied
+ */
+export async function copyFolderDurably(
+  files: Files,
+  source: string,
+  target: string,
+  skips: readonly string[],
+): Promise<void> {
+  const temporary = `${target}.new`;
+  await files.rm(temporary, { recursive: true, force: true });
+  await copyFolder(files, source, temporary, skips);
+  await files.rm(target, { recursive: true, force: true });
+  await files.rename(temporary, target);
+  await syncFolder(files, dirname(target));
+}
+
+async function copyFolder(
+  files: Files,
+  source: string,
+  target: string,
+  skips: readonly string[],
+): Promise<void> {
+  await files.mkdir(target, { mode: FOLDER_MODE });
+  for (const entry of await files.readdir(source, { withFileTypes: true })) {
+    const from = join(source, entry.name);
+    const to = join(target, entry.name);
+    if (entry.isDirectory()) await copyFolder(files, from, to, skips);
+    if (!entry.isFile() || skips.includes(entry.name)) continue;
+    await files.copyFile(from, to, constants.COPYFILE_FICLONE);
+    await syncFolder(files, to);
+  }
+  await syncFolder(files, target);
 }
 
 /** Removes a file. A file that does not exist is not an error. */

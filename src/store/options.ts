@@ -50,6 +50,8 @@ export interface StoreOptions {
   readonly onLockFallback?: () => void;
   /** Called before the store is open with each write that a crash left incomplete. */
   readonly onRecovery?: (recovery: Recovery) => void;
+  /** Called before a store of a former version is upgraded, with the copy that was made of it. */
+  readonly onUpgrade?: (upgrade: { readonly version: number; readonly copy: string }) => void;
   /** Called after every write. */
   readonly onCommit?: (commit: Commit) => void;
   /** Called with the payer of each request that was charged. Tasks are left out. */

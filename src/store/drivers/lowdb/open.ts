@@ -1,7 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { Failure } from '../../../failure.ts';
-import { diskFiles, type Files, makeFolder, namesIn, syncFolder } from '../../files.ts';
+import {
+  copyFolderDurably,
+  diskFiles,
+  type Files,
+  makeFolder,
+  namesIn,
+  syncFolder,
+} from '../../files.ts';
 import type { Lock } from '../../lock.ts';
 import { lockFolder } from '../../lock.ts';
 import type { StoreOptions } from '../../options.ts';
@@ -18,7 +25,13 @@ import { CommitQueue } from './journal/commit-queue.ts';
 import type { Journal } from './journal/journal.ts';
 import { checksumOf, type Extent, isCurrentVersion, removeTail } from './journal/journal-file.ts';
 import { Journals } from './journal/journals.ts';
-import { type Clock, type Manifest, readManifest, writeManifest } from './journal/manifest.ts';
+import {
+  type Clock,
+  type Manifest,
+  readManifest,
+  VERSION,
+  writeManifest,
+} from './journal/manifest.ts';
 import { type Replay, replayJournals } from './journal/replay.ts';
 import { keysOf, TaskArchiver } from './records/archiver.ts';
 import { Records } from './records/records.ts';
@@ -68,9 +81,16 @@ async function openLocked(options: LowdbOptions, place: Place, lock: Lock): Prom
 
   // Everything is read before anything is written: a corrupt store stays as it is.
   const known = await readManifest(place);
-  const { state, newest, changes, last, closed } = await loadState(place, known, checkpoint);
+  const { state, found, newest, changes, last, closed } = await loadState(place, known, checkpoint);
   const stored = known ?? newManifest(last, now());
   const { store } = stored;
+  const version = known?.version ?? (found || last ? 1 : VERSION);
+  if (version !== VERSION) {
+    // The program of that version cannot read what this one writes. The copy is the way back to it.
+    const copy = `${directory}.version-${version}`;
+    await copyFolderDurably(files, directory, copy, ['lock']);
+    options.onUpgrade?.({ version, copy });
+  }
   const archive = await Archive.open(checkpoint.segments, {
     ...{ files, folder: place.archive, store, keysOf, onFault },
     tombstones: state.tombstoneIndex,
@@ -133,6 +153,8 @@ async function openLocked(options: LowdbOptions, place: Place, lock: Lock): Prom
 
 interface LoadedStore extends Replay {
   readonly state: State;
+  /** Whether there was a checkpoint. */
+  readonly found: boolean;
   /** Time of the newest record, in milliseconds since the epoch; 0 without records. */
   readonly newest: number;
   /** Changes of the journals after the checkpoint. */
@@ -165,7 +187,7 @@ async function loadState(
     // A tombstone that was written while a checkpoint removed the segment.
     if (!segments.has(segment)) state.apply(['forgotten', order, null]);
   }
-  return { ...history, state, newest: rows.newest, changes };
+  return { ...history, state, found, newest: rows.newest, changes };
 }
 
 /** Without a checkpoint and journals, there must be nothing that belongs to them. */

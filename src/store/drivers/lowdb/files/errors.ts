@@ -9,7 +9,7 @@ export function corruptStore(file: string, what: string, offset?: number): Failu
 
 /** A later program has written the store. */
 export function newerStore(file: string, version: number, known: number): Failure {
-  const message = `${file} has version ${version}, and this program knows versions up to ${known}: a later oriel has written the store; run that version or a newer one. Nothing was changed.`;
+  const message = `a later version of Oriel has written this store: ${file} has version ${version}, and this program knows versions up to ${known}. Run that version or a newer one, or go back to the copy that the upgrade kept, store.version-${known} beside the store. Nothing was changed.`;
   return new Failure('service_error', message, { code: 'store_newer' });
 }
 

@@ -9,7 +9,7 @@ export const STORE_FILE = 'store.json';
 
 const FORMAT = 'oriel-store';
 /** Rises with that of any file of the store, so that an older program says first that the store is newer. */
-const VERSION = 3;
+export const VERSION = 3;
 const FORMER_VERSION = 2;
 
 /**
@@ -28,6 +28,8 @@ export interface Manifest {
    */
   readonly journal: Extent & { readonly sequence: number };
   readonly clock: Clock;
+  /** Version of the format in which the file was found. */
+  readonly version?: number;
 }
 
 /** Last trusted time, by which a wrong clock is noticed. */
@@ -38,9 +40,8 @@ export interface Clock {
   readonly isHeld: boolean;
 }
 
-type Document = Manifest & {
+type Document = Required<Manifest> & {
   readonly format: string;
-  readonly version: number;
   /** CRC-32 of all of the above as JSON. */
   readonly checksum: number;
 };
@@ -52,7 +53,8 @@ export async function readManifest({ files, directory }: Place): Promise<Manifes
   // JsonFile returns null for a missing file, and for the text "null".
   if (document === null) return null;
   const { checksum, ...content } = document;
-  const { format, version, ...manifest } = content;
+  const { format, ...manifest } = content;
+  const { version } = manifest;
   if (format === FORMAT && version > VERSION) throw newerStore(path, version, VERSION);
   if (format !== FORMAT || (version !== VERSION && version !== FORMER_VERSION)) {
     throw corruptStore(path, `written as ${format} ${version}, which is unknown`);

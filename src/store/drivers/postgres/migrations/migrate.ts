@@ -69,6 +69,6 @@ async function versionOf(connection: Connection): Promise<number> {
 }
 
 function newer(version: number, schema: string): Failure {
-  const message = `the schema ${schema} of the database has version ${version}, and this program knows versions up to ${MIGRATIONS.length}: a later oriel has migrated it; run that version or a newer one`;
+  const message = `a later version of Oriel has migrated this database: its schema ${schema} has version ${version}, and this program knows versions up to ${MIGRATIONS.length}. Run that version or a newer one, or restore the database from before the upgrade.`;
   return new Failure('service_error', message, { code: 'store_newer' });
 }

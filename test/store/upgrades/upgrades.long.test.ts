@@ -1,0 +1,93 @@
+import { execFileSync } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { brotliDecompressSync } from 'node:zlib';
+import { expect, it } from 'vitest';
+import { openLowdbStore } from '../../../src/store/drivers/lowdb/open.ts';
+import { contentBelow } from '../../cli/folder.ts';
+import { startDaemon } from '../../daemon.ts';
+import { until } from '../../fixtures/until.ts';
+import { oriel, temporaryFolder } from '../../oriel.ts';
+import { hookedFiles, systemError } from '../hooked-files.ts';
+
+interface Fixture {
+  readonly key: string;
+  /** Path of the image that was made. */
+  readonly asset: string;
+  /** Tasks that were open when the daemon was killed. */
+  readonly tasks: readonly string[];
+  /** Credits of the account at that time. */
+  readonly reserved: number;
+  readonly spent: number;
+}
+
+/** Data folders that former versions wrote, made by make-fixture.mjs. */
+const ARCHIVES = readdirSync(import.meta.dirname).filter((name) => name.endsWith('.tar.br'));
+
+/** Unpacks the data folder of a former version. */
+function unpack(archive: string): Fixture & { readonly data: string } {
+  const folder = temporaryFolder();
+  const tar = brotliDecompressSync(readFileSync(join(import.meta.dirname, archive)));
+  execFileSync('tar', ['-x', '--no-same-owner', '-C', folder], { input: tar });
+  const fixture: Fixture = JSON.parse(readFileSync(join(folder, 'fixture.json'), 'utf8'));
+  return { ...fixture, data: join(folder, 'data') };
+}
+
+/** Content of a store but for its lock. */
+function storeIn(folder: string): Map<string, string> {
+  const content = contentBelow(folder);
+  content.delete('lock');
+  return content;
+}
+
+/** The copies of former stores in a data folder. */
+function copiesIn(data: string): string[] {
+  return readdirSync(data).filter((name) => name.startsWith('store.'));
+}
+
+it.each(ARCHIVES)(
+  'a daemon finishes and charges what a former version began: %s',
+  async (archive) => {
+    const { data, key, asset, tasks, reserved, spent } = unpack(archive);
+    expect(reserved).toBeGreaterThan(0);
+    const former = storeIn(join(data, 'store'));
+    const { request, stop } = await startDaemon({ data });
+    const headers = { authorization: `Bearer ${key}` };
+    for (const task of tasks) {
+      await until(async () => {
+        const answer = await request(`/v1/tasks/${task}`, { headers });
+        expect(answer.status).toBe(200);
+        return ((await answer.json()) as { status: string }).status === 'completed';
+      });
+    }
+    expect((await request(asset)).status).toBe(200);
+    await stop();
+    const audit = await oriel(['store', 'audit', '--data', data]);
+    expect(audit, audit.stderr).toMatchObject({ status: 0 });
+    const { out } = await oriel(['accounts', 'list', '--data', data, '--json']);
+    const { accounts } = JSON.parse(out) as { accounts: { name: string }[] };
+    const account = accounts.find(({ name }) => name === 'builds');
+    const credits = { reserved: 0, spent: expect.closeTo(spent + reserved, 9) };
+    expect(account).toMatchObject({ credits });
+    // Whoever has to go back finds the store as the former version left it.
+    for (const copy of copiesIn(data)) expect(storeIn(join(data, copy))).toEqual(former);
+  },
+);
+
+it('a store is not upgraded while the disk has no room for its copy', async () => {
+  const { data } = unpack(ARCHIVES[0]!);
+  const directory = join(data, 'store');
+  const former = storeIn(directory);
+  const files = hookedFiles((operation, path) => {
+    if (operation === 'sync' && path.includes('.version-1.new')) throw systemError('ENOSPC');
+  });
+  await expect(openLowdbStore({ directory, files })).rejects.toMatchObject({
+    code: 'store_unavailable',
+    message: expect.stringContaining('ENOSPC'),
+  });
+  expect(storeIn(directory)).toEqual(former);
+  const store = await openLowdbStore({ directory });
+  await store.close();
+  expect(copiesIn(data)).toEqual(['store.version-1']);
+  expect(storeIn(join(data, 'store.version-1'))).toEqual(former);
+});
