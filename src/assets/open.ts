@@ -62,11 +62,11 @@ export function openAssetStorage({
 /**
  * Stores a file in another bucket of the service.
  *
- * @throws Failure `output_exists` if the bucket has another object of that name; `storage_unavailable`
+ * @throws Failure `output_exists` if the bucket has another object of that name that may not be replaced; `storage_unavailable`
  */
 export async function storeInBucket(
   path: string,
-  { bucket, key }: { readonly bucket: string; readonly key: string },
+  { bucket, key, overwrite }: { bucket: string; key: string; overwrite: boolean },
   settings: AssetSettings,
   upstream: Upstream,
 ): Promise<void> {
@@ -78,7 +78,8 @@ export async function storeInBucket(
     onAttempt: () => {},
   });
   const written = await measureLocalFile(diskFiles, path, MAX_OBJECT_BYTES);
-  if (await target.put(key, written, () => chunksOf(() => open(path, 'r')))) return;
+  const content = () => chunksOf(() => open(path, 'r'));
+  if (await target.put(key, written, content, { overwrite })) return;
   throw new Failure('invalid_request', `s3://${bucket}/${key} exists already`, {
     code: 'output_exists',
   });

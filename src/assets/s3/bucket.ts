@@ -54,13 +54,14 @@ export class Bucket {
   /**
    * Stores an object, whose content the service compares with the checksum.
    *
+   * @param options.overwrite whether it replaces an object of the same key
    * @returns false if the key is taken by another object
    */
   async put(
     key: string,
     { bytes, sha256 }: Written,
     open: () => AsyncGenerator<Buffer, void>,
-    signal?: AbortSignal,
+    { signal, overwrite = false }: { signal?: AbortSignal | undefined; overwrite?: boolean } = {},
   ): Promise<boolean> {
     const { status } = await this.#client.send(
       'put',
@@ -69,7 +70,7 @@ export class Bucket {
         path: pathOf(key),
         headers: {
           'content-type': 'application/octet-stream',
-          'if-none-match': '*',
+          ...(!overwrite && { 'if-none-match': '*' }),
           'x-amz-checksum-sha256': Buffer.from(sha256, 'hex').toString('base64'),
           [SHA256_HEADER]: sha256,
         },

@@ -102,7 +102,8 @@ export class S3Storage extends SpoolingStorage implements AssetStorage {
 
   async #put(id: string, path: string, written: Written, signal?: AbortSignal): Promise<void> {
     const open = () => chunksOf(() => onDisk(() => diskFiles.open(path, 'r')));
-    if (!(await this.#bucket.put(this.#keyOf(id), written, open, signal))) throw assetExists(id);
+    if (!(await this.#bucket.put(this.#keyOf(id), written, open, { signal })))
+      throw assetExists(id);
   }
 
   async copy(id: string, path: string, maxBytes: number): Promise<Written> {

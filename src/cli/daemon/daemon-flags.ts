@@ -67,7 +67,9 @@ export const storeCopyFlags = v.strictObject({
 });
 
 /** Where and how `oriel requests export` writes. */
-export const exportFlags = v.strictObject({ overwrite: flag('replace a file that exists') });
+export const exportFlags = v.strictObject({
+  overwrite: flag('replace a file or an object that exists'),
+});
 
 /** Longest text of a filter, in characters. */
 const maxLength = 200;

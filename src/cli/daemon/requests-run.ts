@@ -87,7 +87,7 @@ export async function exportRequests({ positionals, flags }: CommandInput): Prom
     );
   if (to === '-') await lines(print);
   else if (target === null) await writeTo(to);
-  else await exportToBucket(target, flags, writeTo);
+  else await exportToBucket({ ...target, overwrite }, flags, writeTo);
   printStderr(`${counted(count, 'request')} exported`);
   return 0;
 }
@@ -96,13 +96,8 @@ function writeAll(descriptor: number, bytes: Buffer): void {
   for (let at = 0; at < bytes.length; ) at += writeSync(descriptor, bytes, at);
 }
 
-interface BucketKey {
-  readonly bucket: string;
-  readonly key: string;
-}
-
 /** The object that an argument names; null for a file. */
-function bucketIn(to: string): BucketKey | null {
+function bucketIn(to: string) {
   if (!to.startsWith('s3://')) return null;
   const [, bucket, key] = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])\/(.+)$/.exec(to) ?? [];
   if (bucket !== undefined && key !== undefined && !key.endsWith('/')) return { bucket, key };
@@ -110,16 +105,14 @@ function bucketIn(to: string): BucketKey | null {
 }
 
 async function exportToBucket(
-  target: BucketKey,
+  target: { readonly bucket: string; readonly key: string; readonly overwrite: boolean },
   flags: Flags,
   writeTo: (path: string) => Promise<unknown>,
 ): Promise<void> {
   const { config: file } = readFlags(adminFlags, flags);
   const { assets } = loadConfig({ file, env: process.env, cwd: process.cwd() }).config;
   if (assets.accessKeyId === undefined) {
-    throw usageFailure(
-      's3:// needs assets.accessKeyId and assets.secretAccessKey in the configuration',
-    );
+    throw usageFailure('s3:// needs assets.driver: s3 with its credentials in the configuration');
   }
   const folder = mkdtempSync(join(tmpdir(), 'oriel-export-'));
   const upstream = new UpstreamClient();
