@@ -7,13 +7,13 @@ import { defineAdminCommand } from './admin-command.ts';
 const SHOWN = 50;
 
 const alertShape = v.object({
-  id: v.pipe(v.string(), v.description('the webhook-id')),
+  id: field(v.string(), 'the webhook-id'),
   type: v.picklist(ALERT_TYPES),
-  at: v.pipe(v.number(), v.description('seconds since the epoch')),
+  at: field(v.number(), 'seconds since the epoch'),
   message: v.string(),
-  subject: v.pipe(v.record(v.string(), v.string()), v.description('identifiers and names')),
+  subject: field(v.record(v.string(), v.string()), 'identifiers and names'),
   figures: v.record(v.string(), v.number()),
-  link: v.pipe(v.string(), v.description('a page of the console')),
+  link: field(v.string(), 'a page of the console'),
 });
 
 /** An alert as commands and endpoints show it. */
@@ -73,7 +73,7 @@ const test = defineAdminCommand({
       v.object({
         name: v.string(),
         isDelivered: v.boolean(),
-        status: v.pipe(v.nullable(v.number()), v.description('status of the answer')),
+        status: field(v.nullable(v.number()), 'status of the answer'),
         error: v.nullable(v.string()),
         milliseconds: v.number(),
       }),

@@ -2,6 +2,7 @@ import * as v from 'valibot';
 import type { Provider } from '../config/settings/schema.ts';
 import type { FileCatalog } from '../config/stored/merge-stored.ts';
 import type { Failure } from '../failure.ts';
+import { field } from '../schema/fields.ts';
 import type { NetworkSettings } from '../upstream/network-policy.ts';
 
 /** How a provider is tested. */
@@ -16,14 +17,11 @@ export interface ProviderTest {
 }
 
 export const testFields = {
-  listFault: v.pipe(v.nullable(v.string()), v.description('why it has no list of models')),
-  model: v.pipe(v.nullable(v.string()), v.description('the model that was asked')),
+  listFault: field(v.nullable(v.string()), 'why it has no list of models'),
+  model: field(v.nullable(v.string()), 'the model that was asked'),
   answer: v.nullable(v.string()),
-  fault: v.pipe(
-    v.nullable(v.string()),
-    v.description("the provider's words; null where it answered"),
-  ),
-  advice: v.pipe(v.nullable(v.string()), v.description('what to do')),
+  fault: field(v.nullable(v.string()), "the provider's words; null where it answered"),
+  advice: field(v.nullable(v.string()), 'what to do'),
   milliseconds: v.number(),
 };
 

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { field } from '../schema/fields.ts';
 import type { ConfigKind } from '../store/config-entry.ts';
 import type { Store } from '../store/store.ts';
 import { defineAdminCommand } from './admin-command.ts';
@@ -10,26 +11,26 @@ const STATUSES = ['in force', 'shadowed', 'unavailable'] as const;
 
 /** Where an entry comes from, and whether it is in force. */
 const origin = {
-  source: v.pipe(v.picklist(['file', 'store']), v.description('a file is changed there, not here')),
-  place: v.pipe(v.nullable(v.string()), v.description('file and line; null for the store')),
+  source: field(v.picklist(['file', 'store']), 'a file is changed there, not here'),
+  place: field(v.nullable(v.string()), 'file and line; null for the store'),
   status: v.picklist(STATUSES),
-  reason: v.pipe(v.nullable(v.string()), v.description('why it is not in force')),
+  reason: field(v.nullable(v.string()), 'why it is not in force'),
 };
 
 /** A provider without its secrets. */
 export const providerShape = v.object({
   name: v.string(),
   kind: v.string(),
-  baseUrl: v.pipe(v.nullable(v.string()), v.description('null where it has none, or a secret one')),
-  hint: v.pipe(v.nullable(v.string()), v.description('end of the API key; null for a file')),
-  models: v.pipe(v.array(v.string()), v.description('models with a route to it')),
+  baseUrl: field(v.nullable(v.string()), 'null where it has none, or a secret one'),
+  hint: field(v.nullable(v.string()), 'end of the API key; null for a file'),
+  models: field(v.array(v.string()), 'models with a route to it'),
   ...origin,
 });
 export type ProviderRecord = v.InferOutput<typeof providerShape>;
 
 const routeShape = v.object({
   provider: v.string(),
-  model: v.pipe(v.string(), v.description("the provider's name of the model")),
+  model: field(v.string(), "the provider's name of the model"),
   priority: v.number(),
   dialect: v.nullable(v.string()),
 });
@@ -39,7 +40,7 @@ export const modelRecordShape = v.object({
   type: v.string(),
   aliases: v.array(v.string()),
   routes: v.array(routeShape),
-  price: v.pipe(v.record(v.string(), v.unknown()), v.description('credits')),
+  price: field(v.record(v.string(), v.unknown()), 'credits'),
   contextWindow: v.nullable(v.number()),
   maxOutputTokens: v.nullable(v.number()),
   ...origin,

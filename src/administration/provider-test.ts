@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { field } from '../schema/fields.ts';
 import type { Store } from '../store/store.ts';
 import { defineAdminCommand } from './admin-command.ts';
 import { type CatalogContext, type ProviderTest, testFields } from './catalog-context.ts';
@@ -8,11 +9,11 @@ import { entryName, upstreamModel } from './fields.ts';
 export const testShape = v.object({
   name: v.string(),
   isWorking: v.boolean(),
-  offered: v.pipe(
+  offered: field(
     v.nullable(
       v.array(v.object({ name: v.string(), price: v.nullable(v.record(v.string(), v.unknown())) })),
     ),
-    v.description('models that it offers, with prices of the catalog; null where it has no list'),
+    'models that it offers, with prices of the catalog; null where it has no list',
   ),
   ...testFields,
 });

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { field } from '../schema/fields.ts';
 import {
   type Account,
   type ApiKey,
@@ -15,7 +16,7 @@ import { type Balance, type CreditsRecord, creditsOf, toCredits } from '../store
 import type { NodeRecord as StoredNode } from '../store/nodes.ts';
 import type { Store } from '../store/store.ts';
 
-const time = v.pipe(v.string(), v.description('ISO 8601'));
+const time = field(v.string(), 'ISO 8601');
 
 const creditsShape = v.object({
   granted: v.number(),
@@ -29,18 +30,16 @@ export const accountShape = v.object({
   id: v.string(),
   name: v.string(),
   plan: v.picklist(PLANS),
-  bodies: v.optional(
-    v.pipe(v.picklist(KEPT_BODIES), v.description('absent where the model has it')),
-  ),
+  bodies: v.optional(field(v.picklist(KEPT_BODIES), 'absent where the model has it')),
   createdAt: time,
   credits: creditsShape,
 });
 
 export type AccountRecord = v.InferOutput<typeof accountShape>;
 
-const budgetShape = v.pipe(
+const budgetShape = field(
   v.nullable(creditsShape),
-  v.description('null where only the credits of the account limit it'),
+  'null where only the credits of the account limit it',
 );
 
 const windowShape = v.object({
@@ -50,42 +49,38 @@ const windowShape = v.object({
   ...creditsShape.entries,
 });
 
-const windowsShape = v.pipe(
+const windowsShape = field(
   v.array(windowShape),
-  v.description('budgets by day, week and month; granted is the limit'),
+  'budgets by day, week and month; granted is the limit',
 );
 
 type WindowRecord = v.InferOutput<typeof windowShape>;
 
 /** Loads of a key or a team. */
 const loadsShape = {
-  tpm: v.optional(v.pipe(v.number(), v.description('tokens per minute; absent for no limit'))),
-  parallel: v.optional(v.pipe(v.number(), v.description('requests at once; absent for no limit'))),
+  tpm: v.optional(field(v.number(), 'tokens per minute; absent for no limit')),
+  parallel: v.optional(field(v.number(), 'requests at once; absent for no limit')),
 };
 
 /** A key without the key itself and its hash. */
 export const keyShape = v.object({
   id: v.string(),
-  account: v.pipe(v.string(), v.description('the name of the account')),
+  account: field(v.string(), 'the name of the account'),
   name: v.string(),
-  team: v.pipe(v.nullable(v.string()), v.description('the name of the team')),
-  hint: v.pipe(v.string(), v.description('beginning and end of the key')),
+  team: field(v.nullable(v.string()), 'the name of the team'),
+  hint: field(v.string(), 'beginning and end of the key'),
   status: v.picklist(KEY_STATUSES),
   createdAt: time,
   expiresAt: v.nullable(time),
   revokedAt: v.nullable(time),
-  models: v.pipe(v.nullable(v.array(v.string())), v.description('null for all')),
-  allow: v.optional(
-    v.pipe(v.array(v.string()), v.description('absent where only its models allow features')),
-  ),
-  images: v.optional(
-    v.pipe(v.picklist(IMAGE_ANSWERS), v.description('absent where the configuration has it')),
-  ),
-  cache: v.optional(v.pipe(v.string(), v.description('absent where the model has it'))),
+  models: field(v.nullable(v.array(v.string())), 'null for all'),
+  allow: v.optional(field(v.array(v.string()), 'absent where only its models allow features')),
+  images: v.optional(field(v.picklist(IMAGE_ANSWERS), 'absent where the configuration has it')),
+  cache: v.optional(field(v.string(), 'absent where the model has it')),
   bodies: v.optional(
-    v.pipe(v.picklist(KEPT_BODIES), v.description('absent where the account or the model has it')),
+    field(v.picklist(KEPT_BODIES), 'absent where the account or the model has it'),
   ),
-  rpm: v.pipe(v.nullable(v.number()), v.description('null for the limit of the plan')),
+  rpm: field(v.nullable(v.number()), 'null for the limit of the plan'),
   ...loadsShape,
   budget: budgetShape,
   windows: windowsShape,
@@ -95,11 +90,11 @@ export type KeyRecord = v.InferOutput<typeof keyShape>;
 
 export const teamShape = v.object({
   id: v.string(),
-  account: v.pipe(v.string(), v.description('the name of the account')),
+  account: field(v.string(), 'the name of the account'),
   name: v.string(),
   createdAt: time,
-  keys: v.pipe(v.number(), v.description('its keys that are not revoked')),
-  reserved: v.pipe(v.number(), v.description('credits of all its keys')),
+  keys: field(v.number(), 'its keys that are not revoked'),
+  reserved: field(v.number(), 'credits of all its keys'),
   spent: v.number(),
   ...loadsShape,
   budget: budgetShape,
@@ -199,9 +194,9 @@ export const nodeShape = v.object({
   name: v.string(),
   version: v.string(),
   startedAt: time,
-  aliveUntil: v.pipe(v.string(), v.description('end of its lease, which it extends while it runs')),
+  aliveUntil: field(v.string(), 'end of its lease, which it extends while it runs'),
   isAlive: v.boolean(),
-  claims: v.pipe(v.number(), v.description('tasks that it processes')),
+  claims: field(v.number(), 'tasks that it processes'),
 });
 
 export type NodeRecord = v.InferOutput<typeof nodeShape>;

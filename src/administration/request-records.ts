@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { integer, optional } from '../schema/fields.ts';
+import { field, integer, optional } from '../schema/fields.ts';
 import {
   attemptShape,
   ownerRequestShape,
@@ -14,7 +14,7 @@ import { accountReference, keyReference, modelName, pastTime } from './fields.ts
 const bodies = v.nullable(
   v.object({
     request: v.string(),
-    answer: v.pipe(v.nullable(v.string()), v.description('of a stream, as the whole answer')),
+    answer: field(v.nullable(v.string()), 'of a stream, as the whole answer'),
   }),
 );
 

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { field } from '../schema/fields.ts';
 import { decimal, toCredits } from '../store/credits.ts';
 import { checkIntegrity } from '../store/integrity.ts';
 import { defineAdminCommand } from './admin-command.ts';
@@ -16,10 +17,10 @@ const audit = defineAdminCommand({
     keys: v.number(),
     tasks: v.number(),
     ledgerEntries: v.number(),
-    granted: v.pipe(v.number(), v.description('credits of all accounts')),
+    granted: field(v.number(), 'credits of all accounts'),
     reserved: v.number(),
     spent: v.number(),
-    faults: v.pipe(v.array(v.string()), v.description('sums that differ; empty where all agree')),
+    faults: field(v.array(v.string()), 'sums that differ; empty where all agree'),
   }),
   examples: ['store audit', 'store audit --json'],
   run: async (store) => {

@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import * as v from 'valibot';
 import { INVALID_CONFIG } from '../../config/yaml/invalid.ts';
 import { Failure } from '../../failure.ts';
+import { field } from '../../schema/fields.ts';
 import type { AppContext } from '../request/app-context.ts';
 import { keyActor } from '../request/auth.ts';
 import { addEndpoint } from '../request/endpoint.ts';
@@ -9,30 +10,25 @@ import { seconds } from '../request/query.ts';
 
 const configurationShape = v.object({
   object: v.literal('configuration'),
-  file: v.pipe(
-    v.nullable(v.string()),
-    v.description('null for the sandbox of a start without one'),
-  ),
+  file: field(v.nullable(v.string()), 'null for the sandbox of a start without one'),
   read: v.number(),
-  settings: v.pipe(
+  settings: field(
     v.record(v.string(), v.unknown()),
-    v.description('as `oriel config print --json`: with defaults, and with secrets as ***'),
+    'as `oriel config print --json`: with defaults, and with secrets as ***',
   ),
-  sources: v.pipe(
+  sources: field(
     v.record(v.string(), v.string()),
-    v.description(
-      'where values come from, by the paths of settings: `oriel.yaml:12`, `$NAME` for environment variables, `command line`; ' +
-        'other settings have their default',
-    ),
+    'where values come from, by the paths of settings: `oriel.yaml:12`, `$NAME` for environment variables, `command line`; ' +
+      'other settings have their default',
   ),
-  warnings: v.pipe(v.array(v.string()), v.description('probable mistakes')),
-  at_restart: v.pipe(
+  warnings: field(v.array(v.string()), 'probable mistakes'),
+  at_restart: field(
     v.array(v.string()),
-    v.description('changed settings of the file that take effect at the next start'),
+    'changed settings of the file that take effect at the next start',
   ),
-  refused: v.pipe(
+  refused: field(
     v.nullable(v.object({ at: v.number(), faults: v.array(v.string()) })),
-    v.description('the faults for which the last change of the file was not applied'),
+    'the faults for which the last change of the file was not applied',
   ),
 });
 

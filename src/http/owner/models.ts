@@ -5,12 +5,13 @@ import type { Provider } from '../../config/providers/provider-kinds.ts';
 import { keysOf } from '../../config/providers/provider-kinds.ts';
 import type { Config } from '../../config/settings/schema.ts';
 import type { ProviderAttempts, ProviderFailure } from '../../routing/provider-health.ts';
+import { field } from '../../schema/fields.ts';
 import type { AppContext } from '../request/app-context.ts';
 import { addEndpoint } from '../request/endpoint.ts';
 import { seconds } from '../request/query.ts';
 import { type RestingUpstreams, restingUpstreams } from '../routes/server/health.ts';
 
-const rest = { reason: v.string(), until: v.pipe(v.string(), v.description('ISO 8601')) };
+const rest = { reason: v.string(), until: field(v.string(), 'ISO 8601') };
 
 const PROVIDER_STATES = ['ok', 'unused', 'failing', 'wrong_key', 'forbidden', 'no_credit'] as const;
 
@@ -21,7 +22,7 @@ const modelShape = v.object({
   routes: v.array(
     v.object({
       provider: v.string(),
-      model: v.pipe(v.string(), v.description("the provider's name of the model")),
+      model: field(v.string(), "the provider's name of the model"),
       resting: v.nullable(v.object(rest)),
     }),
   ),
@@ -30,16 +31,16 @@ const modelShape = v.object({
 const providerShape = v.object({
   name: v.string(),
   kind: v.string(),
-  state: v.pipe(
+  state: field(
     v.picklist(PROVIDER_STATES),
-    v.description('by the last attempt; wrong_key for 401, forbidden for 403, no_credit for 402'),
+    'by the last attempt; wrong_key for 401, forbidden for 403, no_credit for 402',
   ),
-  problem: v.pipe(v.nullable(v.string()), v.description('what the operator has to mend')),
+  problem: field(v.nullable(v.string()), 'what the operator has to mend'),
   keys: v.number(),
   resting_keys: v.array(v.object({ key: v.string(), ...rest })),
   attempts: v.number(),
   last_success: v.nullable(v.number()),
-  failures: v.pipe(
+  failures: field(
     v.array(
       v.object({
         at: v.number(),
@@ -50,7 +51,7 @@ const providerShape = v.object({
         key: v.nullable(v.string()),
       }),
     ),
-    v.description('the last five, newest first'),
+    'the last five, newest first',
   ),
 });
 

@@ -2,6 +2,7 @@ import { readdir, stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import * as v from 'valibot';
+import { field } from '../../schema/fields.ts';
 import { toCredits } from '../../store/credits.ts';
 import { TASK_STATES } from '../../store/task.ts';
 import type { AppContext } from '../request/app-context.ts';
@@ -21,9 +22,9 @@ const statusShape = v.object({
   public_url: v.string(),
   draining: v.boolean(),
   store: v.object({
-    fault: v.pipe(v.nullable(v.string()), v.description('why it cannot be written')),
+    fault: field(v.nullable(v.string()), 'why it cannot be written'),
     checkpoint_fault: v.nullable(v.string()),
-    journals: v.pipe(v.nullable(v.number()), v.description('null where the driver has none')),
+    journals: field(v.nullable(v.number()), 'null where the driver has none'),
     journal_bytes: v.nullable(v.number()),
     pending_charges: v.number(),
     accounts: v.number(),
@@ -37,7 +38,7 @@ const statusShape = v.object({
     credits: v.object({ granted: v.number(), reserved: v.number(), spent: v.number() }),
   }),
   disk: v.object({
-    store_bytes: v.pipe(bytes, v.description('null where the disk does not answer')),
+    store_bytes: field(bytes, 'null where the disk does not answer'),
     free_bytes: bytes,
     total_bytes: bytes,
   }),
@@ -45,11 +46,11 @@ const statusShape = v.object({
     rss_bytes: v.number(),
     heap_bytes: v.number(),
     external_bytes: v.number(),
-    limit_bytes: v.pipe(v.number(), v.description("the container's, or the machine's memory")),
+    limit_bytes: field(v.number(), "the container's, or the machine's memory"),
   }),
   pool: v.object({ threads: v.number(), running: v.number(), waiting: v.number() }),
   open_tasks: v.number(),
-  queues: v.pipe(
+  queues: field(
     v.array(
       v.object({
         provider: v.string(),
@@ -58,7 +59,7 @@ const statusShape = v.object({
         waiting: v.number(),
       }),
     ),
-    v.description('media tasks at each provider that had any'),
+    'media tasks at each provider that had any',
   ),
 });
 

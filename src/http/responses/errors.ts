@@ -3,6 +3,7 @@ import * as v from 'valibot';
 import { HTTP_CODES } from '../../error-codes.ts';
 import { type CodeOf, FAILURE_TYPES, Failure } from '../../failure.ts';
 import { sizeText } from '../../images/byte-size.ts';
+import { field } from '../../schema/fields.ts';
 import { dialectAt } from '../../text/dialects/registry.ts';
 
 /** The body of every error response. */
@@ -12,9 +13,9 @@ export const errorBody = v.object({
     message: v.string(),
     param: v.nullable(v.string()),
     code: v.nullable(
-      v.pipe(
+      field(
         v.union([v.picklist(Object.keys(HTTP_CODES) as (keyof typeof HTTP_CODES)[]), v.string()]),
-        v.description("one of Oriel's codes, or that of an upstream's error"),
+        "one of Oriel's codes, or that of an upstream's error",
       ),
     ),
   }),

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import * as v from 'valibot';
 import { reportUsage, type UsageTotal } from '../../../administration/usage-report.ts';
-import { withDefault } from '../../../schema/fields.ts';
+import { field, withDefault } from '../../../schema/fields.ts';
 import { toCredits } from '../../../store/credits.ts';
 import { utcDayOf } from '../../../store/ledger.ts';
 import type { UsageDimension } from '../../../store/usage-report.ts';
@@ -27,17 +27,17 @@ const measures = {
 
 const overviewShape = v.object({
   object: v.literal('overview'),
-  sandbox: v.pipe(v.boolean(), v.description('whether all models are made up')),
+  sandbox: field(v.boolean(), 'whether all models are made up'),
   step_seconds: v.number(),
   total: v.object(measures),
-  from: v.pipe(v.number(), v.description('start of the first step')),
+  from: field(v.number(), 'start of the first step'),
   steps: v.number(),
-  points: v.pipe(
+  points: field(
     v.array(v.object({ at: v.number(), ...measures })),
-    v.description('the steps in which something was used'),
+    'the steps in which something was used',
   ),
-  top_from: v.pipe(v.string(), v.description('first day (UTC) of the models and keys')),
-  models: v.pipe(v.array(usageRowShape), v.description('with the most credits, then requests')),
+  top_from: field(v.string(), 'first day (UTC) of the models and keys'),
+  models: field(v.array(usageRowShape), 'with the most credits, then requests'),
   keys: v.array(usageRowShape),
 });
 

@@ -12,7 +12,7 @@ import {
   requestRecord,
 } from '../../../administration/request-records.ts';
 import { noRequest } from '../../../administration/requests.ts';
-import { withDefault } from '../../../schema/fields.ts';
+import { field, withDefault } from '../../../schema/fields.ts';
 import {
   meets,
   ownerRequestShape,
@@ -100,7 +100,7 @@ function scopeRoutes(server: FastifyInstance, context: AppContext, scope: Scope)
     query: v.strictObject({ ...conditions, limit: pageLimit }),
     answer: v.object({
       ...pageShape(shape).entries,
-      next: v.pipe(v.nullable(v.number()), v.description('`after` of the next page')),
+      next: field(v.nullable(v.number()), '`after` of the next page'),
     }),
     handler: async ({ holder, query }) => {
       const { limit, after, ...rest } = query as v.InferOutput<typeof ownerQuery>;

@@ -3,7 +3,7 @@ import * as v from 'valibot';
 import type { Operation } from '../../../operations/definition/operation.ts';
 import { presetSource } from '../../../operations/recipe/presets.ts';
 import { OPERATIONS } from '../../../operations/registry.ts';
-import { fieldsOf } from '../../../schema/fields.ts';
+import { field, fieldsOf } from '../../../schema/fields.ts';
 import { imagesField } from '../../batch/named-images.ts';
 import { batchOptions } from '../../batch/schema.ts';
 import type { AppContext } from '../../request/app-context.ts';
@@ -22,33 +22,27 @@ const operationShape = v.object({
     v.examples(['/api/free/batch-resize-images']),
   ),
   summary: v.string(),
-  gives: v.pipe(v.picklist(['image', 'data']), v.description('a ZIP of images, or JSON')),
+  gives: field(v.picklist(['image', 'data']), 'a ZIP of images, or JSON'),
   fields: v.array(
     v.object({
       name: v.string(),
-      type: v.pipe(
+      type: field(
         v.picklist(['integer', 'number', 'boolean', 'string', 'file']),
-        v.description('the type of its value; of file the field is a file of the form'),
+        'the type of its value; of file the field is a file of the form',
       ),
       required: v.boolean(),
-      repeatable: v.pipe(
-        v.boolean(),
-        v.description('a list: an item on each line, or several files'),
-      ),
+      repeatable: field(v.boolean(), 'a list: an item on each line, or several files'),
       choices: v.nullable(v.array(v.string())),
       minimum: v.nullable(v.number()),
       maximum: v.nullable(v.number()),
       default: v.nullable(value),
-      sample: v.pipe(
-        v.nullable(value),
-        v.description('a value to begin with, where the default is none'),
-      ),
-      presets: v.pipe(
+      sample: field(v.nullable(value), 'a value to begin with, where the default is none'),
+      presets: field(
         v.nullable(v.array(v.object({ name: v.string(), text: v.string() }))),
-        v.description('documents that may be sent by their names'),
+        'documents that may be sent by their names',
       ),
       description: v.string(),
-      expects: v.pipe(v.string(), v.description('what the field accepts, in words')),
+      expects: field(v.string(), 'what the field accepts, in words'),
     }),
   ),
 });

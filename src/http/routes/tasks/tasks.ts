@@ -5,7 +5,7 @@ import { FairSemaphore } from '../../../fair-semaphore.ts';
 import type { TaskAttempt } from '../../../media/queue/task-attempts.ts';
 import { assetUrl, nameOfTask, taskRecord, taskShape } from '../../../media/record.ts';
 import type { InputReference, TaskRequest } from '../../../media/task/task-request.ts';
-import { day, optional } from '../../../schema/fields.ts';
+import { day, field, optional } from '../../../schema/fields.ts';
 import { toCredits } from '../../../store/credits.ts';
 import type { Delivery } from '../../../store/delivery.ts';
 import { utcDayOf } from '../../../store/ledger.ts';
@@ -32,9 +32,9 @@ const listQuery = v.strictObject({
 const SEARCHES = 2;
 
 /** What was asked for. */
-const requestShape = v.pipe(
+const requestShape = field(
   v.record(v.string(), v.unknown()),
-  v.description('what was asked for, in the fields of the endpoint, with inputs and mask as URLs'),
+  'what was asked for, in the fields of the endpoint, with inputs and mask as URLs',
 );
 
 const timelineShape = v.object({
@@ -45,14 +45,11 @@ const timelineShape = v.object({
   type: v.picklist(TASK_TYPES),
   key_id: v.string(),
   created: v.number(),
-  started: v.pipe(
-    v.nullable(v.number()),
-    v.description('when it left the queue for the first time'),
-  ),
+  started: field(v.nullable(v.number()), 'when it left the queue for the first time'),
   ended: v.nullable(v.number()),
-  deadline: v.pipe(v.number(), v.description('when it expires if it has not ended')),
-  starts: v.pipe(v.number(), v.description('more than one after a restart of the server')),
-  attempts: v.pipe(
+  deadline: field(v.number(), 'when it expires if it has not ended'),
+  starts: field(v.number(), 'more than one after a restart of the server'),
+  attempts: field(
     v.array(
       v.object({
         at: v.number(),
@@ -61,9 +58,7 @@ const timelineShape = v.object({
         ),
       }),
     ),
-    v.description(
-      'the last ends of requests to providers, where the server has not restarted since',
-    ),
+    'the last ends of requests to providers, where the server has not restarted since',
   ),
   credits: v.object({ reserved: v.number(), charged: v.number() }),
   callback_url: v.nullable(v.string()),

@@ -4,6 +4,7 @@ import * as v from 'valibot';
 import { publishModel, publishModels } from '../../../config/catalog/catalog.ts';
 import { modelShape } from '../../../config/catalog/published-model.ts';
 import { Failure } from '../../../failure.ts';
+import { field } from '../../../schema/fields.ts';
 import type { KeyHolder } from '../../../store/store.ts';
 import type { ModelListing, ModelPage } from '../../../text/dialects/endpoint.ts';
 import { allDialects } from '../../../text/dialects/registry.ts';
@@ -33,7 +34,7 @@ export function modelRoutes(server: FastifyInstance, context: AppContext): void 
     path: 'GET /v1/models/*',
     tag: 'Models',
     summary: 'One model',
-    params: v.object({ id: v.pipe(v.string(), v.description('the id of the model')) }),
+    params: v.object({ id: field(v.string(), 'the id of the model') }),
     answer: modelShape,
     handler: async ({ headers, holder, params: { '*': id } }, reply) => {
       const listing = listingFor(headers);
@@ -73,7 +74,7 @@ function listingRoutes(
     path: `GET ${path}/*`,
     tag: 'Models',
     summary: `One model, in the format of ${label}`,
-    params: v.object({ id: v.pipe(v.string(), v.description('the id of the model')) }),
+    params: v.object({ id: field(v.string(), 'the id of the model') }),
     answer: entry,
     handler: async ({ holder, params }) => modelEntry(context, listing, holder, params['*']),
   });
