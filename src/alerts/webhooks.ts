@@ -5,6 +5,7 @@ import { Failure } from '../failure.ts';
 import { FairSemaphore } from '../fair-semaphore.ts';
 import type { Alert } from '../store/alert.ts';
 import { newId } from '../store/identifier.ts';
+import { Sums } from '../store/sums.ts';
 import { sleep } from '../upstream/abort-signal.ts';
 import { UpstreamClient } from '../upstream/client.ts';
 import { networkPolicyOf } from '../upstream/network-policy.ts';
@@ -53,7 +54,7 @@ export class AlertWebhooks {
   readonly #closing = new AbortController();
   readonly #semaphores = new Map<string, FairSemaphore>();
   /** Number of waiting alerts by webhook. */
-  readonly #waiting = new Map<string, number>();
+  readonly #waiting = new Sums();
   readonly #running = new Set<Promise<void>>();
 
   constructor(options: WebhooksOptions) {
@@ -73,19 +74,18 @@ export class AlertWebhooks {
   send(alert: Alert): void {
     for (const { name, events } of this.#options.settings().alerts.webhooks) {
       if (events && !events.includes(alert.type)) continue;
-      const waiting = this.#waiting.get(name) ?? 0;
-      if (waiting >= MAX_WAITING) {
+      if (this.#waiting.of(name) >= MAX_WAITING) {
         this.#options.onEnd(alert, name, 'dropped', `${MAX_WAITING} alerts wait for the webhook`);
         continue;
       }
-      this.#waiting.set(name, waiting + 1);
+      this.#waiting.add(name, 1);
       const running = this.#deliver(name, alert)
         .catch((error: unknown) => {
           if (!this.#closing.signal.aborted) this.#options.onFault(error);
         })
         .finally(() => {
           this.#running.delete(running);
-          this.#waiting.set(name, this.#waiting.get(name)! - 1);
+          this.#waiting.add(name, -1);
         });
       this.#running.add(running);
     }

@@ -2,6 +2,7 @@ import type { Account, ApiKey, Team } from './account.ts';
 import type { BudgetScope, BudgetWindow, Payer } from './budgets.ts';
 import { availableOf, toCredits } from './credits.ts';
 import { availableChange, type LedgerEntry, type UsageRow } from './ledger.ts';
+import { Sums } from './sums.ts';
 import { isTerminal } from './task.ts';
 import type { TransferRecord } from './transfer.ts';
 
@@ -176,24 +177,5 @@ class IntegrityCheck {
   #compare(what: string, is: number, expected: number): void {
     if (is === expected) return;
     this.#faults.push(`${what}: ${toCredits(is)} credits, expected ${toCredits(expected)}`);
-  }
-}
-
-/** Sums by name; those of 0 take no memory. */
-class Sums {
-  readonly #sums = new Map<string, number>();
-
-  add(name: string, amount: number): void {
-    const sum = this.of(name) + amount;
-    if (sum === 0) this.#sums.delete(name);
-    else this.#sums.set(name, sum);
-  }
-
-  of(name: string): number {
-    return this.#sums.get(name) ?? 0;
-  }
-
-  [Symbol.iterator](): Iterator<[string, number]> {
-    return this.#sums.entries();
   }
 }

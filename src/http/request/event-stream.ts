@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Failure } from '../../failure.ts';
+import { Sums } from '../../store/sums.ts';
 import { shuttingDown } from '../responses/errors.ts';
 import { SseResponse } from '../transport/sse-response.ts';
 import type { AppContext } from './app-context.ts';
@@ -28,7 +29,7 @@ interface EventSource {
 }
 
 /** Open streams by server and account. */
-const OPEN = new WeakMap<AppContext, Map<string, number>>();
+const OPEN = new WeakMap<AppContext, Sums>();
 
 /**
  * Streams events until the client disconnects, the key ends or the server drains.
@@ -44,19 +45,17 @@ export async function streamEvents(
   const { draining } = context;
   if (draining.aborted) throw shuttingDown();
   const { id } = request.holder.account;
-  const open = OPEN.get(context) ?? new Map<string, number>();
+  const open = OPEN.get(context) ?? new Sums();
   // Every stream listens.
   if (!OPEN.has(context)) setMaxListeners(0, draining);
   OPEN.set(context, open);
-  const own = open.get(id) ?? 0;
-  const all = [...open.values()].reduce((sum, count) => sum + count, 0);
-  if (all >= MAX_STREAMS || own >= MAX_PER_ACCOUNT) {
+  if (open.total >= MAX_STREAMS || open.of(id) >= MAX_PER_ACCOUNT) {
     throw new Failure('rate_limit', 'too many streams of events are open; close one of them', {
       code: 'too_many_streams',
       retryAfter: KEY_CHECK_MS / 1000,
     });
   }
-  open.set(id, own + 1);
+  open.add(id, 1);
   const { raw } = reply;
   const stream = new SseResponse(reply);
   const send = (frames: string) => {
@@ -88,9 +87,7 @@ export async function streamEvents(
     clearInterval(timer);
     draining.removeEventListener('abort', end);
     unsubscribe();
-    const left = open.get(id)! - 1;
-    if (left === 0) open.delete(id);
-    else open.set(id, left);
+    open.add(id, -1);
     stream.end();
   }
 }

@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import ipaddr from 'ipaddr.js';
 import type { Config } from '../../config/settings/schema.ts';
 import { Failure } from '../../failure.ts';
+import { Sums } from '../../store/sums.ts';
 
 /** Share of all connections that one public address may have, unless the operator sets a limit. */
 const CONNECTION_SHARE = 1 / 4;
@@ -43,7 +44,7 @@ export function limitConnectionsByAddress(
   const isTrusted = trusts(server.trustProxy);
   const isExempt = (address: string) =>
     isTrusted(address) || (connections === undefined && !isPublic(address));
-  const open = new Map<string, number>();
+  const open = new Sums();
   let loggedAt = -Infinity;
 
   http.on('connection', (socket) => {
@@ -51,20 +52,15 @@ export function limitConnectionsByAddress(
     // The socket is closed already.
     if (address === undefined || isExempt(address)) return;
     const network = networkOf(address);
-    const count = open.get(network) ?? 0;
-    if (count >= limit) {
+    if (open.of(network) >= limit) {
       socket.destroy();
       if (performance.now() - loggedAt < LOG_INTERVAL_MS) return;
       loggedAt = performance.now();
       log.warn({ ip: address, limit }, 'connections beyond limits.address.connections were closed');
       return;
     }
-    open.set(network, count + 1);
-    socket.once('close', () => {
-      const remaining = open.get(network)! - 1;
-      if (remaining === 0) open.delete(network);
-      else open.set(network, remaining);
-    });
+    open.add(network, 1);
+    socket.once('close', () => open.add(network, -1));
   });
 }
 

@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { FastifyRequest } from 'fastify';
 import { Failure } from '../../failure.ts';
+import { Sums } from '../../store/sums.ts';
 import { overloaded } from '../responses/errors.ts';
 
 /** Share of the budget that one account may use. */
@@ -26,7 +27,7 @@ export function bodyBytes({ headers }: FastifyRequest, largest: number): number 
 export class BodyBudget {
   readonly #capacity: number;
   readonly #share: number;
-  readonly #bytesByAccount = new Map<string, number>();
+  readonly #bytesByAccount = new Sums();
   #bytes = 0;
 
   /**
@@ -49,7 +50,7 @@ export class BodyBudget {
    */
   reserve(accountId: string, bytes: number, response: ServerResponse): void {
     if (bytes === 0) return;
-    const used = this.#bytesByAccount.get(accountId) ?? 0;
+    const used = this.#bytesByAccount.of(accountId);
     if (used + bytes > this.#share) {
       throw new Failure('rate_limit', 'too many large requests of this account are in progress', {
         code: 'too_many_large_requests',
@@ -60,14 +61,10 @@ export class BodyBudget {
       throw overloaded('too many large requests are in progress');
     }
     this.#bytes += bytes;
-    this.#bytesByAccount.set(accountId, used + bytes);
-    response.once('close', () => this.#release(accountId, bytes));
-  }
-
-  #release(accountId: string, bytes: number): void {
-    this.#bytes -= bytes;
-    const remaining = this.#bytesByAccount.get(accountId)! - bytes;
-    if (remaining === 0) this.#bytesByAccount.delete(accountId);
-    else this.#bytesByAccount.set(accountId, remaining);
+    this.#bytesByAccount.add(accountId, bytes);
+    response.once('close', () => {
+      this.#bytes -= bytes;
+      this.#bytesByAccount.add(accountId, -bytes);
+    });
   }
 }

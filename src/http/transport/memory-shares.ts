@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { Failure } from '../../failure.ts';
+import { Sums } from '../../store/sums.ts';
 import type { Pressure } from './pressure.ts';
 
 /** Memory of a request that waits for its upstream, without its body: 23 KB measured. */
@@ -34,7 +35,7 @@ const RETRY_AFTER = 1;
  */
 export class MemoryShares {
   readonly #pressure: Pressure;
-  readonly #bytesByOwner = new Map<string, number>();
+  readonly #bytesByOwner = new Sums();
 
   constructor(pressure: Pressure) {
     this.#pressure = pressure;
@@ -50,7 +51,7 @@ export class MemoryShares {
   reserve(owner: string, further: number, response: ServerResponse): void {
     if (further >= LARGE) this.#pressure.measure();
     const bytes = BYTES_PER_REQUEST + further;
-    const used = this.#bytesByOwner.get(owner) ?? 0;
+    const used = this.#bytesByOwner.of(owner);
     if (used + bytes > this.#pressure.freeMemory * SHARE) {
       throw new Failure(
         'rate_limit',
@@ -59,12 +60,8 @@ export class MemoryShares {
       );
     }
     this.#pressure.expect(bytes);
-    this.#bytesByOwner.set(owner, used + bytes);
-    response.once('close', () => {
-      const remaining = this.#bytesByOwner.get(owner)! - bytes;
-      if (remaining === 0) this.#bytesByOwner.delete(owner);
-      else this.#bytesByOwner.set(owner, remaining);
-    });
+    this.#bytesByOwner.add(owner, bytes);
+    response.once('close', () => this.#bytesByOwner.add(owner, -bytes));
   }
 
   /**

@@ -5,6 +5,7 @@ import { FairSemaphore } from '../../fair-semaphore.ts';
 import { previousSecretEnd } from '../../store/account.ts';
 import type { Delivery, DeliveryAttempt, DeliveryOutcome } from '../../store/delivery.ts';
 import type { Store } from '../../store/store.ts';
+import { Sums } from '../../store/sums.ts';
 import type { Task } from '../../store/task.ts';
 import { sleep } from '../../upstream/abort-signal.ts';
 import { networkPolicyOf } from '../../upstream/network-policy.ts';
@@ -63,7 +64,7 @@ export class Callbacks {
   readonly #semaphore = new FairSemaphore(MAX_CONCURRENT);
   readonly #receivers = new Map<string, FairSemaphore>();
   /** Number of claimed deliveries by account. */
-  readonly #claimed = new Map<string, number>();
+  readonly #claimed = new Sums();
   #unwatch = () => {};
   readonly #running = new Set<Promise<void>>();
 
@@ -131,18 +132,16 @@ export class Callbacks {
 
   async #deliver(delivery: Delivery): Promise<void> {
     const { accountId } = delivery;
-    this.#claimed.set(accountId, (this.#claimed.get(accountId) ?? 0) + 1);
+    this.#claimed.add(accountId, 1);
     const release = await this.#acquire(delivery);
     try {
       if (this.#isClosing) return;
       await this.#attempt(delivery);
     } finally {
       release();
-      const claimed = this.#claimed.get(accountId)! - 1;
-      if (claimed === 0) this.#claimed.delete(accountId);
-      else this.#claimed.set(accountId, claimed);
+      this.#claimed.add(accountId, -1);
       // Its further deliveries were left where they are.
-      if (claimed === MAX_CLAIMED_PER_ACCOUNT - 1) this.#claims.wakeIn(0);
+      if (this.#claimed.of(accountId) === MAX_CLAIMED_PER_ACCOUNT - 1) this.#claims.wakeIn(0);
     }
   }
 

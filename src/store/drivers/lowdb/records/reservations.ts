@@ -1,10 +1,11 @@
 import type { BudgetScope, Payer, Reservation, ScopedPayer } from '../../../budgets.ts';
+import { Sums } from '../../../sums.ts';
 
 /** Credits reserved for requests in progress, in memory only: the end of the process releases them. */
 export class Reservations {
   readonly #reservations = new Map<string, Reservation>();
   /** Reserved micro-credits by the identifier of an account, a key, a team or a window. */
-  readonly #sums = new Map<string, number>();
+  readonly #sums = new Sums();
   #count = 0;
   #total = 0;
 
@@ -33,27 +34,21 @@ export class Reservations {
   /** Adds to the reserved credits, or with a negative amount releases some, without a reservation to end. */
   add({ accountId, keyId, scope }: ScopedPayer, amount: number): void {
     this.#total += amount;
-    this.#change(accountId, amount);
-    this.#change(keyId, amount);
+    this.#sums.add(accountId, amount);
+    this.#sums.add(keyId, amount);
     if (!scope) return;
-    if (scope.teamId !== null) this.#change(scope.teamId, amount);
-    for (const id of scope.windows) this.#change(id, amount);
+    if (scope.teamId !== null) this.#sums.add(scope.teamId, amount);
+    for (const id of scope.windows) this.#sums.add(id, amount);
   }
 
   /** Reserved micro-credits of an account, a key, a team or a window. */
-  readonly of = (id: string): number => this.#sums.get(id) ?? 0;
+  readonly of = (id: string): number => this.#sums.of(id);
 
   /** A record whose `reserved` includes the reservations in memory. */
   readonly addTo = <Holder extends { readonly id: string; readonly reserved: number }>(
     holder: Holder,
   ): Holder => {
-    const sum = this.#sums.get(holder.id);
-    return sum === undefined ? holder : { ...holder, reserved: holder.reserved + sum };
+    const sum = this.#sums.of(holder.id);
+    return sum === 0 ? holder : { ...holder, reserved: holder.reserved + sum };
   };
-
-  #change(id: string, amount: number): void {
-    const sum = (this.#sums.get(id) ?? 0) + amount;
-    if (sum === 0) this.#sums.delete(id);
-    else this.#sums.set(id, sum);
-  }
 }

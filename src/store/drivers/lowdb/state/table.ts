@@ -1,3 +1,5 @@
+import { Sums } from '../../../sums.ts';
+
 /** Index that is updated with the rows of a table. */
 interface Index<Row> {
   replace(order: number, before: Row | null, after: Row | null): void;
@@ -93,28 +95,18 @@ export class UniqueIndex<Row> {
 }
 
 /** Index that sums up a number of the rows of each group. */
-export class SumIndex<Row> {
-  readonly #sums = new Map<string, number>();
+export class SumIndex<Row> extends Sums {
   readonly #partOf: (row: Row) => readonly [name: string, amount: number] | null;
 
   constructor(partOf: (row: Row) => readonly [name: string, amount: number] | null) {
+    super();
     this.#partOf = partOf;
-  }
-
-  of(name: string): number {
-    return this.#sums.get(name) ?? 0;
   }
 
   replace(_: number, before: Row | null, after: Row | null): void {
     const [from, to] = [before && this.#partOf(before), after && this.#partOf(after)];
-    if (from) this.#add(from[0], -from[1]);
-    if (to) this.#add(to[0], to[1]);
-  }
-
-  #add(name: string, amount: number): void {
-    const sum = this.of(name) + amount;
-    if (sum === 0) this.#sums.delete(name);
-    else this.#sums.set(name, sum);
+    if (from) this.add(from[0], -from[1]);
+    if (to) this.add(to[0], to[1]);
   }
 }
 
