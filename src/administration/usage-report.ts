@@ -170,17 +170,17 @@ export async function teamIdsOf(
   return new Set((await matchingTeams(store, team, accountId)).map(({ id }) => id));
 }
 
-/** Counts of a report: property, name in CSV and JSON, title in tables. */
+/** Counts of a report: property, name in CSV and JSON, title in tables, place among those that a narrow terminal drops. */
 export const COUNTS = [
-  ['requests', 'requests', 'REQUESTS'],
-  ['inputTokens', 'input_tokens', 'INPUT'],
-  ['cachedInputTokens', 'cached_input_tokens', 'CACHED'],
-  ['cacheWriteTokens', 'cache_write_tokens', 'WRITE'],
-  ['cacheWrite1hTokens', 'cache_write_1h_tokens', 'WRITE 1H'],
-  ['outputTokens', 'output_tokens', 'OUTPUT'],
-  ['cacheHits', 'cache_hits', 'HITS'],
-  ['outputs', 'outputs', 'OUTPUTS'],
-  ['errors', 'errors', 'ERRORS'],
+  ['requests', 'requests', 'REQUESTS', 8],
+  ['inputTokens', 'input_tokens', 'INPUT', 5],
+  ['cachedInputTokens', 'cached_input_tokens', 'CACHED', 3],
+  ['cacheWriteTokens', 'cache_write_tokens', 'WRITE', 2],
+  ['cacheWrite1hTokens', 'cache_write_1h_tokens', 'WRITE 1H', 1],
+  ['outputTokens', 'output_tokens', 'OUTPUT', 6],
+  ['cacheHits', 'cache_hits', 'HITS', 0],
+  ['outputs', 'outputs', 'OUTPUTS', 4],
+  ['errors', 'errors', 'ERRORS', 7],
 ] as const;
 
 /** A field of CSV (RFC 4180). */

@@ -82,22 +82,9 @@ function rowsOf({ by, rows, total }: UsageReport): string[][] {
   ];
 }
 
-/** Counts in the order in which a narrow terminal leaves them out. */
-const LESSER: readonly (typeof COUNTS)[number][0][] = [
-  'cacheHits',
-  'cacheWrite1hTokens',
-  'cacheWriteTokens',
-  'cachedInputTokens',
-  'outputs',
-  'inputTokens',
-  'outputTokens',
-  'errors',
-  'requests',
-];
-
 const columnsOf = ({ by }: UsageReport) => [
   ...by.map(() => ({ minWidth: by.length === 1 ? 20 : 12 })),
-  ...COUNTS.map(([count]) => (LESSER.includes(count) ? { dropOrder: LESSER.indexOf(count) } : {})),
+  ...COUNTS.map(([, , , dropOrder]) => ({ dropOrder })),
   {},
 ];
 

@@ -26,18 +26,7 @@ export interface UsageSum extends Required<UsageCounts> {
 
 type Mutable<Type> = { -readonly [Name in keyof Type]: Type[Name] };
 
-const COUNTERS = [
-  'requests',
-  'inputTokens',
-  'cachedInputTokens',
-  'cacheWriteTokens',
-  'cacheWrite1hTokens',
-  'outputTokens',
-  'cacheHits',
-  'outputs',
-  'errors',
-  'spent',
-] as const;
+const COUNTERS = [...(Object.keys(NO_USAGE) as (keyof UsageCounts)[]), 'spent'] as const;
 
 /** Conditions on rows; one that is undefined is met by all. */
 export interface UsageFilter {

@@ -4,6 +4,18 @@ import { bodyOf } from './archive/segment.ts';
 import { type ArchivedBody, findArchivedDelivery } from './records/archiver.ts';
 import type { Records } from './records/records.ts';
 import type { Transaction } from './records/transaction.ts';
+import type { Change } from './state/state.ts';
+
+/** Collections whose rows are copied as they are, by the kinds of records. */
+const COLLECTION_OF = {
+  account: 'accounts',
+  team: 'teams',
+  key: 'keys',
+  window: 'windows',
+  config: 'config',
+  usage: 'usage',
+  upload: 'assets',
+} as const;
 
 /** Changes that one commit has at most. */
 const MAX_CHANGES = 1000;
@@ -36,15 +48,15 @@ export class LowdbTransfer implements Transfer {
   }
 
   *#recordsInMemory(): Generator<TransferRecord> {
-    const { accounts, teams, keys, windows, config, ledger, usage, assets } = this.#records.state;
-    for (const row of accounts.rows.values()) yield { kind: 'account', row };
-    for (const row of teams.rows.values()) yield { kind: 'team', row };
-    for (const row of keys.rows.values()) yield { kind: 'key', row };
-    for (const row of windows.rows.values()) yield { kind: 'window', row };
-    for (const row of config.rows.values()) yield { kind: 'config', row };
-    for (const row of usage.rows.values()) yield { kind: 'usage', row };
-    for (const row of ledger.rows.values()) yield { kind: 'ledger', row };
-    for (const row of assets.rows.values()) if (row.taskId === null) yield { kind: 'upload', row };
+    const { state } = this.#records;
+    for (const [kind, name] of Object.entries(COLLECTION_OF)) {
+      if (kind === 'upload') continue;
+      for (const row of state[name].rows.values()) yield { kind, row } as TransferRecord;
+    }
+    for (const row of state.ledger.rows.values()) yield { kind: 'ledger', row };
+    for (const row of state.assets.rows.values()) {
+      if (row.taskId === null) yield { kind: 'upload', row };
+    }
   }
 
   async #archivedTask({ task, assets, delivery }: ArchivedBody): Promise<TransferRecord> {
@@ -84,29 +96,8 @@ export class LowdbTransfer implements Transfer {
   #add(record: TransferRecord, { changes }: Transaction): void {
     const { state } = this.#records;
     switch (record.kind) {
-      case 'account':
-        changes.push(['accounts', state.accounts.newOrder(), record.row]);
-        break;
-      case 'team':
-        changes.push(['teams', state.teams.newOrder(), record.row]);
-        break;
-      case 'key':
-        changes.push(['keys', state.keys.newOrder(), record.row]);
-        break;
-      case 'window':
-        changes.push(['windows', state.windows.newOrder(), record.row]);
-        break;
-      case 'config':
-        changes.push(['config', state.config.newOrder(), record.row]);
-        break;
-      case 'usage':
-        changes.push(['usage', state.usage.newOrder(), record.row]);
-        break;
       case 'ledger':
         changes.push(['ledger', record.row.id, record.row]);
-        break;
-      case 'upload':
-        changes.push(['assets', state.assets.newOrder(), record.row]);
         break;
       case 'task':
         changes.push(['tasks', state.tasks.newOrder(), record.row]);
@@ -118,7 +109,12 @@ export class LowdbTransfer implements Transfer {
         }
         break;
       case 'escrow':
-      // Of requests in progress, which end with the process.
+        // Of requests in progress, which end with the process.
+        break;
+      default: {
+        const name = COLLECTION_OF[record.kind];
+        changes.push([name, state[name].newOrder(), record.row] as Change);
+      }
     }
   }
 }
