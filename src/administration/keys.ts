@@ -68,6 +68,35 @@ const unknownModels = (named: readonly string[], models: readonly string[]) =>
 /** A reference to a key for the audit log. It may be the key itself, which must not get into the log. */
 const referenceText = (id: string) => (KEY_ID.test(id) ? id : `${id.slice(0, 4)}…${id.slice(-4)}`);
 
+/** What can be changed of a key. */
+const changes = {
+  name: v.optional(newName('name')),
+  expires: v.optional(expiryOrNever('expiry')),
+  models: v.optional(modelsOrAll(MODELS)),
+  allow: v.optional(featuresOrNone('provider features that the key may use beyond metered text')),
+  images: v.optional(imageAnswerOrDefault(IMAGES)),
+  cache: v.optional(cacheTimeOrDefault(CACHE)),
+  bodies: v.optional(keptBodiesOrDefault(BODIES)),
+  rpm: v.optional(rpmOrPlan("requests per minute; the plan's limit by default")),
+  budget: v.optional(budget('total budget of the key')),
+  ...limitOptions,
+  team: v.optional(teamOrNone('team whose budgets apply too')),
+};
+
+/** The options as they are in the audit log. */
+const detailsOf = (given: v.InferOutput<v.ObjectSchema<typeof changes, undefined>>) => ({
+  name: given.name,
+  expires: timeText(given.expires),
+  models: removedBy(given.models, 'all'),
+  allow: removedBy(given.allow, 'none'),
+  images: removedBy(given.images, 'default'),
+  cache: removedBy(given.cache, 'default'),
+  bodies: removedBy(given.bodies, 'default'),
+  rpm: removedBy(given.rpm, 'plan'),
+  team: removedBy(given.team, 'none'),
+  ...limitDetails(given),
+});
+
 const createKey = defineAdminCommand({
   group: 'keys',
   name: 'create',
@@ -118,15 +147,9 @@ const createKey = defineAdminCommand({
     });
     return { ...(await recordOf(store, created)), key };
   },
-  audit: (
-    { account, name, expires, models: named, allow, images, cache, bodies, rpm, team, ...rest },
-    created,
-  ) => ({
-    object: created?.id ?? name,
-    details: {
-      ...{ account: created?.account ?? account, name, expires: timeText(expires), models: named },
-      ...{ allow, images, cache, bodies, rpm, team, ...limitDetails(rest) },
-    },
+  audit: ({ account, ...given }, created) => ({
+    object: created?.id ?? given.name,
+    details: { account: created?.account ?? account, ...detailsOf(given) },
   }),
   warn: ({ models: named = [] }, models) => unknownModels(named, models),
   show: ({ key, ...record }) => ({
@@ -161,20 +184,7 @@ const setKey = defineAdminCommand({
   name: 'set',
   summary: "Change an API key's budgets, models, team, name or expiry, from its next request on",
   positionals: ['id'],
-  options: v.strictObject({
-    id,
-    name: v.optional(newName('name')),
-    expires: v.optional(expiryOrNever('expiry')),
-    models: v.optional(modelsOrAll(MODELS)),
-    allow: v.optional(featuresOrNone('provider features that the key may use beyond metered text')),
-    images: v.optional(imageAnswerOrDefault(IMAGES)),
-    cache: v.optional(cacheTimeOrDefault(CACHE)),
-    bodies: v.optional(keptBodiesOrDefault(BODIES)),
-    rpm: v.optional(rpmOrPlan("requests per minute; the plan's limit by default")),
-    budget: v.optional(budget('total budget of the key')),
-    ...limitOptions,
-    team: v.optional(teamOrNone('team whose budgets apply too')),
-  }),
+  options: v.strictObject({ id, ...changes }),
   result: keyShape,
   examples: [],
   sample: { id: 'key_Ab3dEf5hJk', budget: '50' },
@@ -190,24 +200,9 @@ const setKey = defineAdminCommand({
     const fields = { name, expiresAt: expires, models: named, allow, images, rpm, ...budgets };
     return recordOf(store, await store.updateKey(key.id, defined(fields)));
   },
-  audit: (
-    { id, name, expires, models: named, allow, images, cache, bodies, rpm, team, ...budgets },
-    key,
-  ) => ({
+  audit: ({ id, ...given }, key) => ({
     object: key?.id ?? referenceText(id),
-    details: {
-      account: key?.account,
-      name,
-      expires: timeText(expires),
-      models: removedBy(named, 'all'),
-      allow: removedBy(allow, 'none'),
-      images: removedBy(images, 'default'),
-      cache: removedBy(cache, 'default'),
-      bodies: removedBy(bodies, 'default'),
-      rpm: removedBy(rpm, 'plan'),
-      team: removedBy(team, 'none'),
-      ...limitDetails(budgets),
-    },
+    details: { account: key?.account, ...detailsOf(given) },
   }),
   warn: ({ models: named }, models) => unknownModels(named ?? [], models),
   show: (key) => ({ messages: [`${describe(key)} is changed`] }),

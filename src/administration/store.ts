@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { field } from '../schema/fields.ts';
-import { decimal, toCredits } from '../store/credits.ts';
+import { decimal, inCredits } from '../store/credits.ts';
 import { checkIntegrity } from '../store/integrity.ts';
 import { defineAdminCommand } from './admin-command.ts';
 import { nodeRecord, nodeShape } from './records.ts';
@@ -24,16 +24,8 @@ const audit = defineAdminCommand({
   }),
   examples: ['store audit', 'store audit --json'],
   run: async (store) => {
-    const { granted, reserved, spent, faults, ...report } = await checkIntegrity(
-      store.transfer.read(),
-    );
-    return {
-      ...report,
-      granted: toCredits(granted),
-      reserved: toCredits(reserved),
-      spent: toCredits(spent),
-      faults: [...faults],
-    };
+    const report = await checkIntegrity(store.transfer.read());
+    return { ...report, ...inCredits(report), faults: [...report.faults] };
   },
   show: ({ faults, ...sums }) => ({
     tables: [{ rows: Object.entries(sums).map(([name, value]) => [name, decimal(value)]) }],

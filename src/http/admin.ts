@@ -37,15 +37,8 @@ export interface AdminOptions {
  * Starts the local admin API: each administration command as `POST /group/command`, on loopback only, for
  * users who can read the token in the data directory.
  */
-export async function startAdmin({
-  store,
-  place,
-  audit,
-  catalog,
-  directory,
-  log,
-  models,
-}: AdminOptions): Promise<{ close(): Promise<void> }> {
+export async function startAdmin(options: AdminOptions): Promise<{ close(): Promise<void> }> {
+  const { store, place, audit, catalog, directory, log, models } = options;
   const token = newToken();
   const server = fastify({
     ...serverLog(log),
@@ -72,16 +65,16 @@ export async function startAdmin({
         throw new Failure('invalid_request', 'the body: expected a JSON object');
       }
       checkPlace(headers['x-oriel-store'], place);
-      const options = parseFields(command.options, body as Record<string, unknown>);
+      const given = parseFields(command.options, body as Record<string, unknown>);
       const { remotePort = 0, localPort = 0 } = socket;
       const who = await peerActor(remotePort, localPort, headers['x-oriel-sudo-user']);
-      const result = await runAdminCommand(command, options as never, {
+      const result = await runAdminCommand(command, given as never, {
         store,
         audit: async () => audit,
         catalog,
         who,
       });
-      return { result, warnings: command.warn?.(options, models()) ?? [] };
+      return { result, warnings: command.warn?.(given, models()) ?? [] };
     });
   }
   await server.listen({ host: '127.0.0.1', port: 0 });

@@ -30,23 +30,23 @@ import { answerUnknownRoutes, rootRoutes } from './routes/server/unknown.ts';
 import { assetRoutes } from './routes/tasks/assets.ts';
 import { taskEventRoutes } from './routes/tasks/task-events.ts';
 import { taskRoutes } from './routes/tasks/tasks.ts';
-import { tokenCountRoutes } from './routes/text/count-tokens.ts';
 import { embeddingRoutes } from './routes/text/embeddings.ts';
 import { modelRoutes } from './routes/text/models.ts';
-import { textRoutes } from './routes/text/text.ts';
+import { textRoutes, tokenCountRoutes } from './routes/text/text.ts';
 import { limitConnectionsByAddress, networkOf } from './transport/addresses.ts';
-import { BodyBudget, bodyBytes } from './transport/body-budget.ts';
 import { CLIENT_CLOSED_REQUEST, clientLeft } from './transport/client-disconnect.ts';
 import { defaultMaxConnections, limitConnections } from './transport/connections.ts';
 import { sendTogether } from './transport/end-of-tick.ts';
 import { parseJsonBodies } from './transport/json-body.ts';
 import { answerMalformedRequest, refuseSecondHost } from './transport/malformed-requests.ts';
 import {
+  BodyBudget,
   BYTES_PER_BODY_BYTE,
   BYTES_PER_DOWNLOAD,
+  bodyBytes,
   MemoryShares,
 } from './transport/memory-shares.ts';
-import { shedLoad } from './transport/overload.ts';
+import { shedLoad } from './transport/pressure.ts';
 import { lingerAfterRefusals, sendContinueAfterHooks } from './transport/refused-bodies.ts';
 
 /** Connections to the operations listener: scrapers, probes and readers of the OpenAPI document. */
@@ -170,21 +170,18 @@ function newServer(context: AppContext, maxConnections: number): FastifyInstance
   return server;
 }
 
+/** Fields of requests that handlers set. */
+const NULL_FIELDS = [
+  ...(['holder', 'tags', 'textReport', 'firstFrameMs', 'failure', 'reserveMemory'] as const),
+  ...(['task', 'trace', 'answerCopy', 'answering'] as const),
+];
+
 /** Sets x-request-id on every response, and logs and counts every request. */
 function observeRequests(server: FastifyInstance, context: AppContext): void {
   const { log, metrics, draining, alerts } = context;
   const recorder = new RequestRecorder(context, metrics.requestSeries);
   const logRequest = requestLogger(log);
-  server.decorateRequest('holder', null as unknown as FastifyRequest['holder']);
-  server.decorateRequest('textReport', null);
-  server.decorateRequest('tags', null as unknown as FastifyRequest['tags']);
-  server.decorateRequest('firstFrameMs', null);
-  server.decorateRequest('failure', null);
-  server.decorateRequest('reserveMemory', null);
-  server.decorateRequest('task', null);
-  server.decorateRequest('trace', null);
-  server.decorateRequest('answerCopy', null);
-  server.decorateRequest('answering', null);
+  for (const name of NULL_FIELDS) server.decorateRequest(name, null as never);
   server.decorateRequest('isObserved', false);
   server.addHook('onRoute', (route) => {
     const { handler } = route;

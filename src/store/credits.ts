@@ -57,11 +57,15 @@ export interface CreditsRecord extends Balance {
   readonly available: number;
 }
 
-export function creditsOf(balance: Balance): CreditsRecord {
+/** A balance in credits. */
+export function inCredits({ granted, reserved, spent }: Balance): Balance {
   return {
-    granted: toCredits(balance.granted),
-    reserved: toCredits(balance.reserved),
-    spent: toCredits(balance.spent),
-    available: toCredits(availableOf(balance)),
+    granted: toCredits(granted),
+    reserved: toCredits(reserved),
+    spent: toCredits(spent),
   };
+}
+
+export function creditsOf(balance: Balance): CreditsRecord {
+  return { ...inCredits(balance), available: toCredits(availableOf(balance)) };
 }

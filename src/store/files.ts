@@ -37,6 +37,18 @@ export function writeAllSync(files: Files, fd: number, bytes: Uint8Array, start:
   }
 }
 
+/** Writes all bytes at an offset of an open file. */
+export async function writeAll(
+  handle: disk.FileHandle,
+  bytes: Uint8Array,
+  start: number,
+): Promise<void> {
+  for (let written = 0; written < bytes.length; ) {
+    const rest = bytes.length - written;
+    written += (await handle.write(bytes, written, rest, start + written)).bytesWritten;
+  }
+}
+
 /** Writes a file so that its name appears only once all of its bytes are on disk. */
 export async function writeDurably(files: Files, path: string, bytes: Uint8Array): Promise<void> {
   const temporary = `${path}.new`;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseExpiry } from '../../src/administration/expiry.ts';
+import { parseExpiry } from '../../src/administration/fields.ts';
 
 const NOW = Date.parse('2026-11-21T12:00:00Z');
 

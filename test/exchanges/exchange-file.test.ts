@@ -3,8 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { canonicalJson } from '../../src/exchanges/canonical-json.ts';
 import type { Exchange } from '../../src/exchanges/exchange.ts';
 import { decodeExchange, encodeExchange } from '../../src/exchanges/exchange-file.ts';
-import { maskText } from '../../src/exchanges/mask-answer.ts';
-import { maskOf } from '../../src/exchanges/secrets.ts';
+import { maskOf, maskText } from '../../src/exchanges/secrets.ts';
 
 const mask = maskOf(['the key of a provider']);
 

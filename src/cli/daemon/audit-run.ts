@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs';
-import { parseSince } from '../../administration/expiry.ts';
+import { parseSince } from '../../administration/fields.ts';
 import { loadStoreSettings } from '../../config/loading/load.ts';
 import { Failure } from '../../failure.ts';
 import { printable } from '../../operations/batch/filename.ts';

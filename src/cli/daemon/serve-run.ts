@@ -11,8 +11,7 @@ import { hintOf } from '../../store/key.ts';
 import { readFlags } from '../command/command.ts';
 import { noteNativeCode } from '../terminal/exit.ts';
 import { printStderrLines, shellWord } from '../terminal/terminal.ts';
-import { cassettesOf, isReplay } from './cassette-settings.ts';
-import { serveFlags } from './daemon-flags.ts';
+import { cassettesOf, isReplay, serveFlags } from './daemon-flags.ts';
 
 const STOP_SIGNALS = ['SIGTERM', 'SIGINT'] as const;
 

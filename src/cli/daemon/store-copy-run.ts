@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { Failure } from '../../failure.ts';
-import { toCredits } from '../../store/credits.ts';
+import { inCredits } from '../../store/credits.ts';
 import { checkDataFolder } from '../../store/data-folder.ts';
 import { openStore } from '../../store/drivers/open.ts';
 import { checkIntegrity, type IntegrityReport } from '../../store/integrity.ts';
@@ -27,11 +27,7 @@ export async function runStoreCopy(flags: Flags): Promise<number> {
       await target.transfer.write(source.transfer.read());
       const after = await checkIntegrity(target.transfer.read());
       const faults = [...before.faults, ...after.faults, ...differences(before, after)];
-      const credits = {
-        granted: toCredits(after.granted),
-        reserved: toCredits(after.reserved),
-        spent: toCredits(after.spent),
-      };
+      const credits = inCredits(after);
       const { granted, spent } = credits;
       if (json) await printJson({ ...after, ...credits, faults });
       else if (faults.length === 0) {

@@ -1,8 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { maskText } from '../mask-answer.ts';
-import { knownMaskOf, maskOf } from '../secrets.ts';
+import { knownMaskOf, maskOf, maskText } from '../secrets.ts';
 
 /** A place that may hold a secret. */
 export interface Finding {

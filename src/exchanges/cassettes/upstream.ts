@@ -5,10 +5,10 @@ import type { Upstream, UpstreamResponse } from '../../upstream/response.ts';
 import { canonicalRequest, keyOf } from '../canonical-request.ts';
 import type { CanonicalRequest, RecordedAnswer } from '../exchange.ts';
 import { encodeExchange } from '../exchange-file.ts';
-import { maskAnswer } from '../mask-answer.ts';
 import { isOfProvider, recordingOf, unansweredBy } from '../recording.ts';
 import { replay } from '../replay.ts';
 import type { Mask } from '../secrets.ts';
+import { maskAnswer } from '../secrets.ts';
 import { describe, firstDifference, nearestTo, type Sketch, sketchOf } from './difference.ts';
 import {
   cassetteFile,

@@ -1,8 +1,14 @@
 import { createHash } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import { withTimeout } from '../transport/timeout.ts';
-import { BEGIN_LOAD, END_LOAD, RENEW_LOAD } from './redis-loads.ts';
-import { COUNT_INVALID_KEY, type RedisScript, TAKE } from './redis-script.ts';
+import {
+  BEGIN_LOAD,
+  COUNT_INVALID_KEY,
+  END_LOAD,
+  RENEW_LOAD,
+  type RedisScript,
+  TAKE,
+} from './redis-script.ts';
 
 const SCRIPTS = [TAKE, COUNT_INVALID_KEY, BEGIN_LOAD, END_LOAD, RENEW_LOAD];
 

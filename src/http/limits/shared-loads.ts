@@ -9,7 +9,7 @@ import {
   reservedTokens,
   tokensRefused,
 } from './load-limits.ts';
-import { BEGIN_LOAD, END_LOAD, LEASE_MS, RENEW_LOAD } from './redis-loads.ts';
+import { BEGIN_LOAD, END_LOAD, LEASE_MS, RENEW_LOAD } from './redis-script.ts';
 import { type RedisScripts, redisNameOf } from './redis-scripts.ts';
 
 /** What this node holds of a key or a team, by a name of its lease. */

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import * as v from 'valibot';
 import { field } from '../../schema/fields.ts';
-import { toCredits } from '../../store/credits.ts';
+import { inCredits } from '../../store/credits.ts';
 import { TASK_STATES } from '../../store/task.ts';
 import type { AppContext } from '../request/app-context.ts';
 import { addEndpoint } from '../request/endpoint.ts';
@@ -146,11 +146,7 @@ export function statusRoute(server: FastifyInstance, context: AppContext): void 
           accounts,
           keys,
           tasks: { ...counts },
-          credits: {
-            granted: toCredits(credits.granted),
-            reserved: toCredits(credits.reserved),
-            spent: toCredits(credits.spent),
-          },
+          credits: inCredits(credits),
         },
         disk: await diskUse(),
         memory: {

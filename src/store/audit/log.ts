@@ -5,7 +5,6 @@ import { Failure } from '../../failure.ts';
 import {
   diskFiles,
   type Files,
-  isMissing,
   makeFolder,
   namesIn,
   remove,
@@ -26,9 +25,9 @@ import {
   NO_LINE,
   PRUNE,
   parseEntry,
-  parseHead,
   type Subject,
 } from './entry.ts';
+import { readHead } from './read.ts';
 
 /** Size in bytes at which a new file is started. */
 const FILE_BYTES = 16 * 2 ** 20;
@@ -149,7 +148,7 @@ export class AuditLog {
   async #open(): Promise<void> {
     const { folder } = this.#options;
     await makeFolder(this.#files, folder);
-    const head = await this.#readHead();
+    const head = await readHead(this.#files, folder);
     const newest = (await namesIn(this.#files, folder)).filter(isLogFile).at(-1);
     let torn = 0;
     if (newest !== undefined) torn = await this.#resume(newest);
@@ -165,16 +164,6 @@ export class AuditLog {
         object,
         details,
       });
-    }
-  }
-
-  async #readHead(): Promise<Head> {
-    try {
-      const text = (await this.#files.readFile(join(this.#options.folder, HEAD_FILE))).toString();
-      return parseHead(text) ?? NO_LINE;
-    } catch (error) {
-      if (isMissing(error)) return NO_LINE;
-      throw error;
     }
   }
 

@@ -1,10 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { diskFiles, isMissing, namesIn } from '../files.ts';
+import { diskFiles, type Files, isMissing, namesIn } from '../files.ts';
 import {
   type AuditEntry,
   fileName,
   HEAD_FILE,
+  type Head,
   hashOfLine,
   isLogFile,
   NO_LINE,
@@ -22,7 +23,7 @@ export type AuditItem = { readonly entry: AuditEntry } | { readonly fault: strin
  */
 export async function* readAudit(folder: string): AsyncGenerator<AuditItem, void> {
   // Read before the files: lines that are written meanwhile have higher numbers.
-  const head = await readHead(folder);
+  const head = await readHead(diskFiles, folder);
   const names = (await namesIn(diskFiles, folder)).filter(isLogFile);
   let last = NO_LINE;
   /** Number of lines missing at the beginning, and whether a line records their deletion. */
@@ -63,9 +64,10 @@ export async function* readAudit(folder: string): AsyncGenerator<AuditItem, void
   if (head.number === 0 && last.number > 1) yield { fault: `${HEAD_FILE} is missing or damaged` };
 }
 
-async function readHead(folder: string) {
+/** The head of a log; that of an empty one where it has none. */
+export async function readHead(files: Files, folder: string): Promise<Head> {
   try {
-    return parseHead(await readFile(join(folder, HEAD_FILE), 'utf8')) ?? NO_LINE;
+    return parseHead((await files.readFile(join(folder, HEAD_FILE))).toString()) ?? NO_LINE;
   } catch (error) {
     if (isMissing(error)) return NO_LINE;
     throw error;

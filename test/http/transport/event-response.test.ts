@@ -2,7 +2,7 @@ import fastify from 'fastify';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Failure } from '../../../src/failure.ts';
 import { sendFailure } from '../../../src/http/responses/errors.ts';
-import { sendEvents } from '../../../src/http/transport/event-response.ts';
+import { sendEvents } from '../../../src/http/transport/sse-response.ts';
 
 const KEEP_ALIVE_MS = 15_000;
 

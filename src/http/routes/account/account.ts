@@ -11,7 +11,7 @@ import {
 } from '../../../store/account.ts';
 import { type BudgetWindow, windowBalances } from '../../../store/budgets.ts';
 import { PERIODS } from '../../../store/calendar.ts';
-import { type Balance, creditsOf, toCredits } from '../../../store/credits.ts';
+import { creditsOf, inCredits, toCredits } from '../../../store/credits.ts';
 import { ENTRY_TYPES, type LedgerEntry } from '../../../store/ledger.ts';
 import type { KeyHolder, Store } from '../../../store/store.ts';
 import type { AppContext } from '../../request/app-context.ts';
@@ -19,23 +19,16 @@ import { keyActor } from '../../request/auth.ts';
 import { addEndpoint } from '../../request/endpoint.ts';
 import { pageLimit, pageOf, pageShape, seconds } from '../../request/query.ts';
 
-const creditsShape = v.object({
-  granted: v.number(),
-  reserved: v.number(),
-  spent: v.number(),
-  available: v.number(),
-});
+const balance = { granted: v.number(), reserved: v.number(), spent: v.number() };
 
 const spendingShape = {
-  budget: v.nullable(v.object({ granted: v.number(), reserved: v.number(), spent: v.number() })),
+  budget: v.nullable(v.object(balance)),
   windows: v.array(
     v.object({
       period: v.picklist(PERIODS),
       time_zone: v.string(),
       resets: v.number(),
-      granted: v.number(),
-      reserved: v.number(),
-      spent: v.number(),
+      ...balance,
     }),
   ),
 };
@@ -46,7 +39,7 @@ const accountShape = v.object({
   name: v.string(),
   plan: v.picklist(PLANS),
   created: v.number(),
-  credits: creditsShape,
+  credits: v.object({ ...balance, available: v.number() }),
   limits: v.object({
     requests_per_minute: v.number(),
     tokens_per_minute: v.optional(v.number()),
@@ -73,11 +66,6 @@ function spendingOf(
   rows: readonly BudgetWindow[],
   now: number,
 ): Pick<Spending, 'budget' | 'windows'> {
-  const inCredits = (balance: Balance) => ({
-    granted: toCredits(balance.granted),
-    reserved: toCredits(balance.reserved),
-    spent: toCredits(balance.spent),
-  });
   const { budget, reserved, spent } = holder;
   return {
     budget: budget === null ? null : inCredits({ granted: budget, reserved, spent }),

@@ -9,7 +9,7 @@ import type {
 } from '../../../media/task/task-request.ts';
 import type { Asset } from '../../../store/asset.ts';
 import type { AppContext } from '../../request/app-context.ts';
-import { sendEvents } from '../../transport/event-response.ts';
+import { sendEvents } from '../../transport/sse-response.ts';
 import {
   type AwaitedTask,
   announceTask,

@@ -7,7 +7,7 @@ import { EVENT_STREAM } from '../../openapi/openapi.ts';
 import type { AppContext } from '../../request/app-context.ts';
 import { addEndpoint } from '../../request/endpoint.ts';
 import { disconnectSignal } from '../../transport/client-disconnect.ts';
-import { eventOf, sendEvents } from '../../transport/event-response.ts';
+import { eventOf, sendEvents } from '../../transport/sse-response.ts';
 import { bodyOf } from '../tasks/assets.ts';
 import { NO_USAGE } from './image-response.ts';
 import {

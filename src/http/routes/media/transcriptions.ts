@@ -16,7 +16,7 @@ import type { AppContext } from '../../request/app-context.ts';
 import { addEndpoint } from '../../request/endpoint.ts';
 import { readTags } from '../../request/tags.ts';
 import { disconnectSignal } from '../../transport/client-disconnect.ts';
-import { eventOf, sendEvents } from '../../transport/event-response.ts';
+import { eventOf, sendEvents } from '../../transport/sse-response.ts';
 import { readForm, sentFiles, valuesOf } from '../../uploads/form.ts';
 import type { FormShape } from '../../uploads/parts.ts';
 

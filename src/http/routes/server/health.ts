@@ -7,7 +7,7 @@ import type { AppContext } from '../../request/app-context.ts';
 import { isOperator } from '../../request/auth.ts';
 import { addEndpoint } from '../../request/endpoint.ts';
 import { shuttingDown } from '../../responses/errors.ts';
-import type { LoadShedding } from '../../transport/overload.ts';
+import type { LoadShedding } from '../../transport/pressure.ts';
 import { withTimeout } from '../../transport/timeout.ts';
 
 declare module 'fastify' {

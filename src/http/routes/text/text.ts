@@ -1,10 +1,12 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import * as v from 'valibot';
 import { TextReport } from '../../../text/canonical/report.ts';
+import { ESTIMATE_HEADER } from '../../../text/counting/token-counter.ts';
 import type { Dialect } from '../../../text/dialects/dialect.ts';
 import type { Endpoint, RequestAddress } from '../../../text/dialects/endpoint.ts';
 import { fieldRows } from '../../../text/dialects/field-rows.ts';
 import { allDialects } from '../../../text/dialects/registry.ts';
+import { IGNORED_HEADER, pathsHeader } from '../../../text/execution/execution.ts';
 import { LightAbortSignal } from '../../../upstream/abort-signal.ts';
 import { beginCopy } from '../../observability/request-bodies.ts';
 import { EVENT_STREAM } from '../../openapi/openapi.ts';
@@ -12,7 +14,7 @@ import { admissionOf, showCost, tokensOf } from '../../request/admission.ts';
 import type { AppContext } from '../../request/app-context.ts';
 import { addEndpoint } from '../../request/endpoint.ts';
 import { readTags } from '../../request/tags.ts';
-import { onClientDisconnect } from '../../transport/client-disconnect.ts';
+import { disconnectSignal, onClientDisconnect } from '../../transport/client-disconnect.ts';
 import { scheduleEndOfTick } from '../../transport/end-of-tick.ts';
 import { SseResponse } from '../../transport/sse-response.ts';
 
@@ -119,4 +121,27 @@ function lengthOf({ headers }: { readonly headers: FastifyRequest['headers'] }):
 
 function isStreaming({ body }: { readonly body: unknown }): boolean {
   return (body as { readonly stream?: unknown } | null)?.stream === true;
+}
+
+/** The endpoints of text dialects that count tokens. They are free, and counted by the rate limit. */
+export function tokenCountRoutes(server: FastifyInstance, { tokenCounter }: AppContext): void {
+  for (const { name, requestIdHeader, counting } of allDialects()) {
+    if (counting === undefined) continue;
+    const handler = async (request: TextHttpRequest, reply: FastifyReply) => {
+      if (requestIdHeader !== undefined) reply.header(requestIdHeader, request.id);
+      const { answer, isEstimate, ignored } = await tokenCounter.count({
+        requestId: request.id,
+        dialect: name,
+        address: { model: request.params.model ?? null, stream: false },
+        body: request.body,
+        headers: request.headers,
+        holder: request.holder,
+        signal: disconnectSignal(reply),
+      });
+      if (isEstimate) reply.header(ESTIMATE_HEADER, 'true');
+      if (ignored.length > 0) reply.header(IGNORED_HEADER, pathsHeader(ignored));
+      return answer;
+    };
+    addTextEndpoint(server, counting.endpoint, { handler });
+  }
 }

@@ -9,8 +9,8 @@ import type { Place } from './files/place.ts';
 import type { Journal } from './journal/journal.ts';
 import type { Extent } from './journal/journal-file.ts';
 import { checkStoreId, type Manifest, STORE_FILE } from './journal/manifest.ts';
-import { SHARD_ROWS, type ShardKey, shardName } from './state/shard.ts';
 import type { Change, Collection } from './state/state.ts';
+import { SHARD_ROWS, type ShardKey, shardName } from './state/state.ts';
 
 /** Version before the archive: names no segments. */
 const WITHOUT_ARCHIVE = 2;

@@ -11,8 +11,7 @@ import type { Journal } from './journal/journal.ts';
 import { type ClosedJournal, sequenceOf } from './journal/journal-file.ts';
 import type { Journals } from './journal/journals.ts';
 import type { ArchiveMove, TaskArchiver } from './records/archiver.ts';
-import { isShardFile, shardName, shardNumber } from './state/shard.ts';
-import { COLLECTIONS, type State } from './state/state.ts';
+import { COLLECTIONS, isShardFile, type State, shardName, shardNumber } from './state/state.ts';
 
 /** Number of closed journals at which a checkpoint is made, however short they are. */
 const MAX_JOURNALS = 16;

@@ -8,15 +8,12 @@ import type { JournalCompactor } from './compactor.ts';
 import { accountQueries } from './records/account-reader.ts';
 import { alertMethods } from './records/alerts.ts';
 import { configMethods } from './records/config-entries.ts';
-import { creditMethods } from './records/credits.ts';
-import { deliveryMethods } from './records/deliveries.ts';
+import { creditMethods, ledgerMethods } from './records/credits.ts';
 import { endedTaskMethods } from './records/ended-tasks.ts';
-import { ledgerMethods } from './records/ledger.ts';
 import { queries } from './records/reader.ts';
 import type { Records } from './records/records.ts';
 import { sessionMethods } from './records/sessions.ts';
-import { taskMethods } from './records/tasks.ts';
-import { uploadMethods } from './records/uploads.ts';
+import { deliveryMethods, taskMethods, uploadMethods } from './records/tasks.ts';
 import { LowdbTransfer } from './transfer.ts';
 
 /** Milliseconds that a node counts as living; a process that has the lock of the folder always does. */

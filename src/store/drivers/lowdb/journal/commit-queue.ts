@@ -1,8 +1,15 @@
 import { Failure } from '../../../../failure.ts';
 import type { Commit } from '../../../options.ts';
 import { storeUnavailable } from '../files/errors.ts';
-import { type ShardKey, shardName, shardNumber } from '../state/shard.ts';
-import { type Change, COLLECTIONS, type Collection, type State } from '../state/state.ts';
+import {
+  type Change,
+  COLLECTIONS,
+  type Collection,
+  type ShardKey,
+  type State,
+  shardName,
+  shardNumber,
+} from '../state/state.ts';
 import { Batch } from './batch.ts';
 import type { Journal } from './journal.ts';
 

@@ -2,7 +2,7 @@ import { constants, type Stats, statSync } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
-import { type Files, syncFolder, writeAllSync } from '../../../files.ts';
+import { type Files, syncFolder, writeAll, writeAllSync } from '../../../files.ts';
 import { encodeLine } from '../../../line.ts';
 import {
   checksumAt,
@@ -96,7 +96,7 @@ export class Journal {
     const bytes = Buffer.concat(lines);
     const place = await openFile(files, file, `${file}.new`, O_CREAT | O_TRUNC);
     return closedOnError(place, async () => {
-      await writeAt(place.handle, bytes, 0);
+      await writeAll(place.handle, bytes, 0);
       await place.handle.sync();
       await files.rename(`${file}.new`, file);
       await syncFolder(files, folder);
@@ -146,7 +146,7 @@ export class Journal {
     const handle = durable ?? this.#open.handle;
     this.checkFile((size) => size === this.#length);
     this.#isDirty = true;
-    await writeAt(handle, bytes, this.#length);
+    await writeAll(handle, bytes, this.#length);
     // O_DSYNC syncs only the bytes of its own write, not earlier ones written without it.
     if (durable === null) await handle.datasync();
     this.checkFile((size) => size === this.#length + bytes.length);
@@ -239,12 +239,4 @@ async function closeFile({ handle, durable }: OpenFile): Promise<void> {
 
 function inodeOf({ dev, ino }: Stats): string {
   return `${dev}:${ino}`;
-}
-
-async function writeAt(handle: FileHandle, bytes: Uint8Array, start: number): Promise<void> {
-  let written = 0;
-  while (written < bytes.length) {
-    const rest = bytes.length - written;
-    written += (await handle.write(bytes, written, rest, start + written)).bytesWritten;
-  }
 }

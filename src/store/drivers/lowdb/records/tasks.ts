@@ -1,6 +1,9 @@
 import { Failure } from '../../../../failure.ts';
-import { conflict } from '../../../errors.ts';
+import type { Asset } from '../../../asset.ts';
+import { type Delivery, deliveryEnded, isDue, withAttempt } from '../../../delivery.ts';
+import { conflict, notFound } from '../../../errors.ts';
 import {
+  addUpload,
   claimedTaskMethods,
   claimTasks,
   createTask,
@@ -8,7 +11,7 @@ import {
 } from '../../../operations/tasks.ts';
 import type { Store } from '../../../store.ts';
 import { sameRequest, type Task, type TaskState } from '../../../task.ts';
-import { compositeKey } from '../state/state.ts';
+import { compositeKey, SPENT, UPLOADS } from '../state/state.ts';
 import { type ArchivedBody, checkAssetIds, findArchivedTask } from './archiver.ts';
 import type { Records } from './records.ts';
 
@@ -146,6 +149,79 @@ export function taskMethods(records: Records): TaskMethods {
       // Each in a transaction of its own: tasks of one account change the same sums.
       const expired = overdue.map(({ id }) => records.run(expireTasks([id], () => true, at)));
       return (await Promise.all(expired)).flat();
+    },
+  };
+}
+
+/** The methods that claim deliveries and record their attempts. */
+export function deliveryMethods(
+  records: Records,
+): Pick<Store, 'claimDeliveries' | 'recordAttempt'> {
+  /** Identifiers of deliveries that this process has claimed. */
+  const claimed = new Set<string>();
+  return {
+    async claimDeliveries({ limit, exceptAccounts = [] }) {
+      const { commits, now } = records;
+      // A delivery that is being written could be sent although its task has not ended on disk.
+      await commits.synced()?.catch(() => {});
+      const at = now();
+      const due: Delivery[] = [];
+      let nextAt = Infinity;
+      for (const [order, delivery] of records.state.deliveriesInState.oldest('pending')) {
+        if (claimed.has(delivery.id) || exceptAccounts.includes(delivery.accountId)) continue;
+        if (!isDue(delivery, at)) nextAt = Math.min(nextAt, delivery.nextAt!);
+        else if (commits.durable('deliveries', order) === delivery) due.push(delivery);
+        else nextAt = at;
+      }
+      due.sort((one, other) => one.nextAt! - other.nextAt!);
+      const deliveries = due.slice(0, limit);
+      for (const { id } of deliveries) claimed.add(id);
+      if (due.length > limit) nextAt = at;
+      return { deliveries, nextAt: nextAt === Infinity ? null : nextAt };
+    },
+    async recordAttempt(known, attempt, outcome) {
+      const stored = records.state.deliveryById.get(known.id);
+      if (!stored) {
+        const isOver = await records.archive.has('delivery', known.id);
+        throw isOver ? deliveryEnded(known.id) : notFound('delivery', known.id);
+      }
+      const delivery = withAttempt(stored, known, attempt, outcome);
+      const transaction = records.begin();
+      transaction.putDelivery(delivery);
+      await records.commit(transaction);
+      claimed.delete(known.id);
+      return delivery;
+    },
+  };
+}
+
+/** Maximum inputs that one transaction deletes. */
+const MAX_DELETED_INPUTS = 1000;
+
+/** The methods that change uploads, which are assets without a task, and inputs of ended tasks. */
+export function uploadMethods(
+  records: Records,
+): Pick<Store, 'addUpload' | 'deleteInputs' | 'deleteUploads'> {
+  async function remove(rows: readonly [order: number, asset: Asset][]): Promise<Asset[]> {
+    if (rows.length === 0) return [];
+    const transaction = records.begin();
+    for (const [order] of rows) transaction.changes.push(['assets', order, null]);
+    await records.commit(transaction);
+    return rows.map(([, asset]) => asset);
+  }
+  return {
+    async addUpload(accountId, upload, quota) {
+      records.checkBacklog();
+      await checkAssetIds(records.archive, [upload]);
+      return records.run(addUpload(accountId, upload, { quota, at: records.now() }));
+    },
+    async deleteInputs() {
+      const inputs = [...records.state.spentInputs.oldest(SPENT)];
+      return remove(inputs.slice(0, MAX_DELETED_INPUTS));
+    },
+    async deleteUploads(madeBefore) {
+      const uploads = [...records.state.assetsOfTask.oldest(UPLOADS)];
+      return remove(uploads.filter(([, { createdAt }]) => createdAt < madeBefore));
     },
   };
 }

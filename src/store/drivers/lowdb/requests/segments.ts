@@ -9,6 +9,7 @@ import {
   makeFolder,
   namesIn,
   remove,
+  writeAll,
   writeDurably,
 } from '../../../files.ts';
 
@@ -81,11 +82,7 @@ export class Segments {
       const { segment, handle } = isFull ? await this.#start(first) : open;
       const bytes = Buffer.from(lines.map(({ text }) => `${text}\n`).join(''));
       // At the end of the lines that are whole: a failed write may have left a part of one.
-      for (let written = 0; written < bytes.length; ) {
-        const rest = bytes.length - written;
-        const wrote = await handle.write(bytes, written, rest, segment.size + written);
-        written += wrote.bytesWritten;
-      }
+      await writeAll(handle, bytes, segment.size);
       segment.size += bytes.length;
     });
   }
