@@ -1,7 +1,8 @@
 import * as v from 'valibot';
-import { field, integer } from '../schema/fields.ts';
+import { field, integer, optional, withDefault } from '../schema/fields.ts';
 import { ALERT_TYPES, MAX_ALERTS } from '../store/alert.ts';
 import { defineAdminCommand } from './admin-command.ts';
+import { testedWebhook } from './catalog-context.ts';
 
 /** Alerts that are shown where no limit is given. */
 const SHOWN = 50;
@@ -25,9 +26,10 @@ const list = defineAdminCommand({
   summary: 'Show the latest alerts, newest first',
   positionals: [],
   options: v.strictObject({
-    limit: v.optional(
-      field(integer(1, MAX_ALERTS), `alerts to show; the store keeps ${MAX_ALERTS}`),
+    limit: withDefault(
+      integer(1, MAX_ALERTS),
       SHOWN,
+      `alerts to show; the store keeps ${MAX_ALERTS}`,
     ),
   }),
   result: v.object({ alerts: v.array(alertShape) }),
@@ -58,27 +60,13 @@ const test = defineAdminCommand({
   summary: 'Send a test alert to the webhooks of the configuration, and show what they answer',
   positionals: ['name'],
   options: v.strictObject({
-    name: v.optional(
-      field(
-        v.pipe(v.string(), v.nonEmpty(), v.maxLength(128)),
-        'name of one webhook; all without it',
-        {
-          expects: 'the name of a webhook',
-        },
-      ),
+    name: optional(
+      v.pipe(v.string(), v.nonEmpty(), v.maxLength(128)),
+      'name of one webhook; all without it',
+      { expects: 'the name of a webhook' },
     ),
   }),
-  result: v.object({
-    webhooks: v.array(
-      v.object({
-        name: v.string(),
-        isDelivered: v.boolean(),
-        status: field(v.nullable(v.number()), 'status of the answer'),
-        error: v.nullable(v.string()),
-        milliseconds: v.number(),
-      }),
-    ),
-  }),
+  result: v.object({ webhooks: v.array(testedWebhook) }),
   examples: ['alerts test'],
   sample: {},
   run: async (_, { name }, { testAlerts }) => ({ webhooks: [...(await testAlerts(name))] }),

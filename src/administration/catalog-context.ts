@@ -34,16 +34,17 @@ export interface TestReport
   readonly cause: Failure | null;
 }
 
-/** How a webhook answered to a test alert. */
-export interface TestedWebhook {
-  readonly name: string;
-  readonly isDelivered: boolean;
-  /** Status of the answer; null without one. */
-  readonly status: number | null;
+export const testedWebhook = v.object({
+  name: v.string(),
+  isDelivered: v.boolean(),
+  status: field(v.nullable(v.number()), 'status of the answer'),
   /** Why it was not delivered; null where it was. */
-  readonly error: string | null;
-  readonly milliseconds: number;
-}
+  error: v.nullable(v.string()),
+  milliseconds: v.number(),
+});
+
+/** How a webhook answered to a test alert. */
+export type TestedWebhook = Readonly<v.InferOutput<typeof testedWebhook>>;
 
 /** What commands for providers, models and alerts need beside the store. */
 export interface CatalogContext {

@@ -28,16 +28,16 @@ export class DaemonAlerts {
       ...{ store, upstream: network, settings },
       publicUrl: () => state.publicUrl,
       onAlert: ({ id, type, message, subject, figures, link }) => {
-        metrics.observeAlert(type);
+        metrics.raisedAlerts.inc({ type });
         log.warn({ alert: id, type, ...subject, ...figures, link }, message);
       },
       onDelivery: ({ id, type }, webhook, outcome, reason) => {
-        metrics.observeAlertDelivery(webhook, outcome);
+        metrics.alertDeliveries.inc({ webhook, outcome });
         const line = { alert: id, type, webhook, reason };
         if (outcome !== 'delivered') log.error(line, `an alert was not delivered (${outcome})`);
       },
       onDropped: (count) => {
-        metrics.observeAlert('dropped', count);
+        metrics.raisedAlerts.inc({ type: 'dropped' }, count);
         log.error({ count }, 'alerts were dropped: too many waited for the store');
       },
       onFault: onFault('alerts could not be recorded; retrying'),

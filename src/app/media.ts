@@ -30,7 +30,7 @@ export async function createMedia(parts: Parts): Promise<DaemonMedia> {
     upstream,
     config,
     record: (task) => taskRecord(task, state.publicUrl),
-    onAttempt: ({ status }) => metrics.observeCallback(status),
+    onAttempt: ({ status }) => metrics.callbackAttempts.inc({ outcome: status }),
     onFault: (error) => log.error({ err: error }, 'a callback could not be recorded'),
   });
   closers.add(() => callbacks.close());
@@ -82,7 +82,7 @@ export async function createMedia(parts: Parts): Promise<DaemonMedia> {
       stalled: (error, { id }) =>
         log.error({ err: error, task: id }, 'a task waits for the disk of this server'),
       claimLost: ({ id, attempts }) => {
-        metrics.observeLostClaim();
+        metrics.lostClaims.inc();
         log.warn({ task: id, attempts }, 'another node has taken over a task of this one');
       },
       callInterrupted: ({ id, model }, afterCrash) =>
@@ -108,7 +108,7 @@ async function openFiles({ state, store, upstream, log, metrics }: Parts): Promi
     upstream,
     isLeader: () => store.nodes.isLeader(),
     onDamage: (id) => {
-      metrics.observeDamage();
+      metrics.damagedFiles.inc();
       log.error({ asset: id }, 'a file differs from what was written');
     },
     onRequest: (operation, outcome, milliseconds) =>

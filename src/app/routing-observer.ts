@@ -30,7 +30,7 @@ export function routingObserver(
     until: new Date(Date.now() + until - performance.now()).toISOString(),
   });
   const onAttempt: OnAttempt = (provider, failure, logContext, key) => {
-    metrics.observeAttempt(provider, outcomeOf(failure));
+    metrics.upstreamAttempts.inc({ provider, outcome: outcomeOf(failure) });
     // Without a detail the gateway refused the request itself, before it reached the provider.
     const isLocal = failure?.type === 'invalid_request' && failure.detail === null;
     if (failure === null) {

@@ -58,10 +58,10 @@ export async function startServices(start: Start): Promise<Services> {
   const warn = warnRarely(log, 'requests cannot be written to the log of requests');
   store.requests.observer = {
     onFault: (error) => {
-      metrics.observeRequestLog('failed_write');
+      metrics.requestLogFaults.inc({ fault: 'failed_write' });
       warn(error);
     },
-    onLost: () => metrics.observeRequestLog('lost_request'),
+    onLost: () => metrics.requestLogFaults.inc({ fault: 'lost_request' }),
   };
   const audit = await startAudit(start, opened);
   const span = await store.timeRange();

@@ -24,7 +24,7 @@ export function createText({
   const observer: TextObserver = {
     ...routingObserver,
     used: (model, usage) => metrics.observeTokens(model, usage),
-    cached: (model, result) => metrics.observeCache(model, result),
+    cached: (model, result) => metrics.cacheResults.inc({ model, result }),
     exceeded: (excess) =>
       log.warn(
         excess,

@@ -116,25 +116,7 @@ export interface NewAccount {
   readonly credits: number;
 }
 
-export type NewKey = Pick<
-  ApiKey,
-  | 'accountId'
-  | 'name'
-  | 'hash'
-  | 'hint'
-  | 'expiresAt'
-  | 'models'
-  | 'allow'
-  | 'images'
-  | 'cache'
-  | 'bodies'
-  | 'rpm'
-  | 'tpm'
-  | 'parallel'
-  | 'budget'
-  | 'windows'
-  | 'teamId'
->;
+export type NewKey = Omit<ApiKey, 'id' | 'createdAt' | 'revokedAt' | 'reserved' | 'spent'>;
 
 /** Fields of a key that can change; null removes windows, the team, features, the answer to image requests, the cache and bodies. */
 export interface KeyChange

@@ -77,7 +77,8 @@ export async function sendBatch(
     try {
       await batch.run();
     } finally {
-      metrics.observeBatch(endpoint, signal.aborted ? 'abandoned' : 'completed');
+      const outcome = signal.aborted ? 'abandoned' : 'completed';
+      metrics.batches.inc({ endpoint, outcome });
       await settle(batch.summary.outputs);
     }
     return {

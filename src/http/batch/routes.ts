@@ -76,7 +76,9 @@ export function batchRoutes(server: FastifyInstance, context: AppContext): void 
             release();
           }
         } finally {
-          if (signal.aborted && !started) metrics.observeBatch(endpoint, 'abandoned');
+          if (signal.aborted && !started) {
+            metrics.batches.inc({ endpoint, outcome: 'abandoned' });
+          }
           await uploads.discard();
         }
       },

@@ -1,11 +1,12 @@
 import { type Counter, collectDefaultMetrics, type Histogram } from 'prom-client';
-import type { CacheResult } from '../../exchanges/cache/cached-request.ts';
 import type { SharedPool } from '../../operations/pool/pool.ts';
 import type { Routing } from '../../routing/routing.ts';
+import type { Commit } from '../../store/options.ts';
 import type { Store } from '../../store/store.ts';
 import type { Task } from '../../store/task.ts';
 import type { MetricFamily } from '../../telemetry/metric-data.ts';
 import type { MetricSource } from '../../telemetry/telemetry.ts';
+import type { Usage } from '../../text/canonical/events.ts';
 import type { TextReport } from '../../text/canonical/report.ts';
 import type { TextThreads } from '../../threads/text-threads.ts';
 import { GenAiMetrics, OTLP_NAMES } from './gen-ai-metrics.ts';
@@ -13,22 +14,6 @@ import { LimitMetrics } from './limit-metrics.ts';
 import { MetricRegistry } from './metric-registry.ts';
 import { RequestSeries } from './request-series.ts';
 import { addPoolMetrics, addRoutingMetrics, addStoreMetrics } from './state-metrics.ts';
-
-/** One commit of the store. */
-export interface Commit {
-  readonly milliseconds: number;
-  readonly transactions: number;
-  readonly bytes: number;
-}
-
-/** Tokens of a text request. */
-export interface Tokens {
-  readonly input: number;
-  readonly cachedInput: number;
-  readonly cacheWrite: number;
-  readonly cacheWrite1h?: number;
-  readonly output: number;
-}
 
 const LATENCIES = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
@@ -57,7 +42,7 @@ export class Metrics {
     'oriel_store_transactions_total',
     'Committed transactions',
   );
-  readonly #batches = this.#registry.counter(
+  readonly batches = this.#registry.counter(
     'oriel_batches_total',
     'Batches by outcome; abandoned: the client disconnected',
     ['endpoint', 'outcome'],
@@ -68,26 +53,26 @@ export class Metrics {
     [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 900],
     ['type', 'status'],
   );
-  readonly #callbacks = this.#registry.counter(
+  readonly callbackAttempts = this.#registry.counter(
     'oriel_callback_attempts_total',
     'Delivery attempts of callbacks by outcome; pending: another attempt follows',
     ['outcome'],
   );
-  readonly #alerts = this.#registry.counter(
+  readonly raisedAlerts = this.#registry.counter(
     'oriel_alerts_total',
     'Alerts that this node raised, by type',
     ['type'],
   );
-  readonly #alertDeliveries = this.#registry.counter(
+  readonly alertDeliveries = this.#registry.counter(
     'oriel_alert_deliveries_total',
     'Alerts by webhook and by how their delivery ended; dropped: too many waited',
     ['webhook', 'outcome'],
   );
-  readonly #lostClaims = this.#registry.counter(
+  readonly lostClaims = this.#registry.counter(
     'oriel_lost_claims_total',
     'Tasks that another node took over while this one worked on them',
   );
-  readonly #attempts = this.#registry.counter(
+  readonly upstreamAttempts = this.#registry.counter(
     'oriel_upstream_requests_total',
     'Requests to providers by outcome',
     ['provider', 'outcome'],
@@ -97,16 +82,16 @@ export class Metrics {
     'Tokens of text requests; cached_input and cache_write are parts of input, cache_write_1h of cache_write',
     ['model', 'kind'],
   );
-  readonly #cached = this.#registry.counter(
+  readonly cacheResults = this.#registry.counter(
     'oriel_cache_requests_total',
     'Requests whose model or key has an exact cache',
     ['model', 'result'],
   );
-  readonly #damaged = this.#registry.counter(
+  readonly damagedFiles = this.#registry.counter(
     'oriel_assets_damaged_total',
     'Reads of files that differ from their records',
   );
-  readonly #requestLogFaults = this.#registry.counter(
+  readonly requestLogFaults = this.#registry.counter(
     'oriel_request_log_faults_total',
     'Failed writes of the request log, which are repeated, and requests that it lost',
     ['fault'],
@@ -150,11 +135,6 @@ export class Metrics {
     this.#storage?.observe({ operation, outcome }, seconds);
   }
 
-  /** A file that differs from its record. */
-  observeDamage(): void {
-    this.#damaged.inc();
-  }
-
   /** Adds the metrics of the semantic conventions for generative AI, or removes them. */
   observeGenAi(isSent: boolean): void {
     if (isSent === (this.genAi !== null)) return;
@@ -181,44 +161,14 @@ export class Metrics {
     };
   }
 
-  observeRequestLog(fault: 'failed_write' | 'lost_request'): void {
-    this.#requestLogFaults.inc({ fault });
-  }
-
   observeTask({ type, status, createdAt, updatedAt, accountId, charged }: Task): void {
     this.requestSeries.addCharge({ account: accountId, charge: charged, at: updatedAt });
     this.#tasks.observe({ type, status }, Math.max(0, updatedAt - createdAt) / 1000);
   }
 
-  observeCallback(outcome: string): void {
-    this.#callbacks.inc({ outcome });
-  }
-
-  /** An alert was raised; `dropped` for those that were forgotten because too many waited for the store. */
-  observeAlert(type: string, count = 1): void {
-    this.#alerts.inc({ type }, count);
-  }
-
-  observeAlertDelivery(webhook: string, outcome: string): void {
-    this.#alertDeliveries.inc({ webhook, outcome });
-  }
-
-  observeLostClaim(): void {
-    this.#lostClaims.inc();
-  }
-
-  /** One attempt at a route of a model. @param outcome `ok`, or the type or code of the failure */
-  observeAttempt(provider: string, outcome: string): void {
-    this.#attempts.inc({ provider, outcome });
-  }
-
-  observeCache(model: string, result: CacheResult): void {
-    this.#cached.inc({ model, result });
-  }
-
   observeTokens(
     model: string,
-    { input, cachedInput, cacheWrite, cacheWrite1h = 0, output }: Tokens,
+    { input, cachedInput, cacheWrite, cacheWrite1h = 0, output }: Usage,
   ): void {
     this.#tokens.inc({ model, kind: 'input' }, input);
     this.#tokens.inc({ model, kind: 'cached_input' }, cachedInput);
@@ -266,10 +216,6 @@ export class Metrics {
   /** Adds a gauge that is read at each scrape. */
   gauge(name: string, help: string, read: () => number): void {
     this.#registry.gauge(name, help, read);
-  }
-
-  observeBatch(endpoint: string, outcome: 'completed' | 'abandoned'): void {
-    this.#batches.inc({ endpoint, outcome });
   }
 
   /** @param route the route's pattern, never the path: few label values */

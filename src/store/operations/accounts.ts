@@ -6,21 +6,6 @@ import { newId } from '../identifier.ts';
 import type { Store } from '../store.ts';
 import type { Operation, UnitOfWork } from './unit-of-work.ts';
 
-type AccountMethods = Pick<
-  Store,
-  | 'createAccount'
-  | 'grant'
-  | 'setPlan'
-  | 'setBodies'
-  | 'rotateCallbackSecret'
-  | 'createKey'
-  | 'updateKey'
-  | 'revokeKey'
-  | 'createTeam'
-  | 'updateTeam'
-  | 'removeTeam'
->;
-
 interface Driver {
   readonly now: () => number;
   /** Runs the creation of an account. */
@@ -32,7 +17,7 @@ interface Driver {
 }
 
 /** The methods that change accounts, keys and teams. */
-export function accountMethods({ now, create, change }: Driver): AccountMethods {
+export function accountMethods({ now, create, change }: Driver) {
   const changeAccount = (
     id: string,
     next: (account: Account) => Account,
@@ -165,7 +150,7 @@ export function accountMethods({ now, create, change }: Driver): AccountMethods 
         },
       });
     },
-  };
+  } satisfies Partial<Store>;
 }
 
 /** Secret that signs callbacks, as Standard Webhooks writes it. */

@@ -195,11 +195,6 @@ function end(
   return ended;
 }
 
-type ClaimedTaskMethods = Pick<
-  Store,
-  'completeTask' | 'failTask' | 'expireTask' | 'requeueTask' | 'saveProgress'
->;
-
 interface Driver {
   /** The node and the time of a change. */
   readonly claimant: () => Claimant;
@@ -210,7 +205,7 @@ interface Driver {
 }
 
 /** The methods that change a claimed task. */
-export function claimedTaskMethods({ claimant, run, changed }: Driver): ClaimedTaskMethods {
+export function claimedTaskMethods({ claimant, run, changed }: Driver) {
   const change = (
     claim: TaskClaim,
     next: (task: Task, unit: UnitOfWork, at: number) => Task,
@@ -260,7 +255,7 @@ export function claimedTaskMethods({ claimant, run, changed }: Driver): ClaimedT
         put((task, at) => withProgress(task, progress, at)),
       );
     },
-  };
+  } satisfies Partial<Store>;
 }
 
 /** Records an upload. @throws Failure insufficient_quota, code `storage_full` */

@@ -10,7 +10,7 @@ import { decodeText, encodeText } from './database/text.ts';
 import { checkOpen, type PostgresParts } from './parts.ts';
 
 /** The methods for alerts. */
-export function alertMethods(parts: PostgresParts): Pick<Store, 'raiseAlerts' | 'listAlerts'> {
+export function alertMethods(parts: PostgresParts) {
   const { database, now } = parts;
   return {
     async raiseAlerts(requests) {
@@ -71,5 +71,5 @@ export function alertMethods(parts: PostgresParts): Pick<Store, 'raiseAlerts' | 
       );
       return rows.map(({ record }) => record);
     },
-  };
+  } satisfies Partial<Store>;
 }

@@ -5,9 +5,7 @@ import { encodeText } from './database/text.ts';
 import { checkOpen, type PostgresParts } from './parts.ts';
 
 /** The methods for providers and models that commands have added. */
-export function configMethods(
-  parts: PostgresParts,
-): Pick<Store, 'listConfigEntries' | 'changeConfigEntry'> {
+export function configMethods(parts: PostgresParts) {
   const { database, events } = parts;
   return {
     async listConfigEntries() {
@@ -37,7 +35,7 @@ export function configMethods(
       events.send({ kind: 'config' });
       return changed;
     },
-  };
+  } satisfies Partial<Store>;
 }
 
 export async function readEntries(connection: Connection): Promise<readonly ConfigEntry[]> {

@@ -5,10 +5,8 @@ import type { KeyHolder, Store } from '../../store.ts';
 import { checkOpen, type PostgresParts } from './parts.ts';
 import { hashOfKey, loadSession, storedAccount } from './readers/account-queries.ts';
 
-type CreditMethods = Pick<Store, 'findKey' | 'findSession' | 'reserve' | 'settle' | 'release'>;
-
 /** The methods that every request calls: keys and sessions are found, credits reserved and charged. */
-export function creditMethods(parts: PostgresParts): CreditMethods {
+export function creditMethods(parts: PostgresParts) {
   const { database, balances, keys, escrows, scopes, now } = parts;
   /** Hashes of keys by their identifiers; neither changes. */
   const hashes = new Map<string, string>();
@@ -53,5 +51,5 @@ export function creditMethods(parts: PostgresParts): CreditMethods {
     async release(reservation) {
       escrows.release(reservation);
     },
-  };
+  } satisfies Partial<Store>;
 }

@@ -28,13 +28,8 @@ interface Candidate {
   readonly bytes: number;
 }
 
-type RetentionMethods = Pick<
-  Store,
-  'deleteTasks' | 'trimTasks' | 'deleteInputs' | 'deleteUploads' | 'compactLedger' | 'deleteUsage'
->;
-
 /** The methods that delete many records, each in transactions of its own. */
-export function retentionMethods({ database, bookCharges }: PostgresParts): RetentionMethods {
+export function retentionMethods({ database, bookCharges }: PostgresParts) {
   return {
     async deleteTasks(endedBefore) {
       return database.transaction(async (connection) => {
@@ -145,7 +140,7 @@ export function retentionMethods({ database, bookCharges }: PostgresParts): Rete
       }
       return count;
     },
-  };
+  } satisfies Partial<Store>;
 }
 
 /** Locks accounts in the order of their identifiers, as all transactions do. */

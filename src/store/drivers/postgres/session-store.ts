@@ -5,10 +5,7 @@ import { encodeText } from './database/text.ts';
 import type { PostgresParts } from './parts.ts';
 
 /** The methods that change sessions. */
-export function sessionMethods({
-  database,
-  now,
-}: PostgresParts): Pick<Store, 'createSession' | 'endSession'> {
+export function sessionMethods({ database, now }: PostgresParts) {
   return {
     async createSession({ hash, accountId, keyId, expiresAt }) {
       const createdAt = now();
@@ -42,5 +39,5 @@ export function sessionMethods({
     async endSession(hash) {
       await database.query('DELETE FROM $schema.sessions WHERE hash = $1', [encodeText(hash)]);
     },
-  };
+  } satisfies Partial<Store>;
 }

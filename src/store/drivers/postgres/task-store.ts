@@ -18,19 +18,6 @@ import type { RowOperation } from './transactions/batch.ts';
 /** Attempts to claim tasks of which other calls take some: each finds those that are left. */
 const CLAIM_ROUNDS = 100;
 
-type TaskMethods = Pick<
-  Store,
-  | 'createTask'
-  | 'claimTask'
-  | 'claimPending'
-  | 'claimOrphans'
-  | 'expireOverdue'
-  | 'addUpload'
-  | 'claimDeliveries'
-  | 'recordAttempt'
-  | keyof ReturnType<typeof claimedTaskMethods>
->;
-
 interface Claims {
   /** Forgets the deliveries that this node had claimed: its lease has ended. */
   readonly forget: () => void;
@@ -39,10 +26,7 @@ interface Claims {
 }
 
 /** The methods that change tasks, uploads and deliveries, and what this node has claimed. */
-export function taskStore(parts: PostgresParts): {
-  readonly methods: TaskMethods;
-  readonly claims: Claims;
-} {
+export function taskStore(parts: PostgresParts) {
   const { database, transactions, escrows, bank, events, lease, now } = parts;
   /** Deliveries that this node has claimed. */
   const deliveries = new Set<string>();
@@ -89,7 +73,7 @@ export function taskStore(parts: PostgresParts): {
     return claimed;
   }
 
-  const methods: TaskMethods = {
+  const methods = {
     ...claimedTaskMethods({
       claimant: () => ({ node: lease.id, at: now() }),
       run: (operation) => transactions.run(operation),
@@ -143,7 +127,7 @@ export function taskStore(parts: PostgresParts): {
       deliveries.delete(known.id);
       return delivery;
     },
-  };
+  } satisfies Partial<Store>;
 
   const claims: Claims = {
     forget: () => deliveries.clear(),

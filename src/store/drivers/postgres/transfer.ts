@@ -192,15 +192,6 @@ class Copy {
         this.#accounts.set(account.id, { id: account.id, account, ...NEW_ACCOUNT });
         break;
       }
-      case 'team':
-        batch.teams.put(record.row);
-        break;
-      case 'key':
-        batch.keys.put(record.row);
-        break;
-      case 'window':
-        batch.windows.put(record.row);
-        break;
       case 'usage':
         batch.usage.push(usageAddition(record.row));
         break;
@@ -211,7 +202,12 @@ class Copy {
         this.#addTask(batch, record);
         break;
       case 'escrow':
-      // Of requests in progress, which end with the process.
+        // Of requests in progress, which end with the process.
+        break;
+      case 'team':
+      case 'key':
+      case 'window':
+        batch[`${record.kind}s`].put(record.row as never);
     }
   }
 

@@ -7,21 +7,8 @@ import { compositeKey } from '../state/state.ts';
 import type { GroupIndex, Table, UniqueIndex } from '../state/table.ts';
 import type { Records } from './records.ts';
 
-type AccountQueries = Pick<
-  Store,
-  | 'findAccount'
-  | 'listAccounts'
-  | 'findKey'
-  | 'findSession'
-  | 'listKeys'
-  | 'matchKeys'
-  | 'countKeys'
-  | 'listTeams'
-  | 'listBudgetWindows'
->;
-
 /** The methods that read accounts, keys, teams and windows. */
-export function accountQueries(records: Records): AccountQueries {
+export function accountQueries(records: Records) {
   const { commits, bookedState, reservations } = records;
 
   /** The key as it was last on disk, with its account. */
@@ -115,7 +102,7 @@ export function accountQueries(records: Records): AccountQueries {
         return found.filter(isOf(accountId)).map(reservations.addTo);
       });
     },
-  };
+  } satisfies Partial<Store>;
 }
 
 /** A condition that rows of an account meet, or all where that is undefined. */

@@ -3,7 +3,7 @@ import type { Store } from '../../../store.ts';
 import type { Records } from './records.ts';
 
 /** The methods for alerts. */
-export function alertMethods(records: Records): Pick<Store, 'raiseAlerts' | 'listAlerts'> {
+export function alertMethods(records: Records) {
   const { bookedState: state, now } = records;
   const { alerts, alertClaims, claimBySubject } = state;
   return {
@@ -36,5 +36,5 @@ export function alertMethods(records: Records): Pick<Store, 'raiseAlerts' | 'lis
     },
     listAlerts: (limit) =>
       records.readRows(() => [...alerts.rows.values()].reverse().slice(0, limit)),
-  };
+  } satisfies Partial<Store>;
 }

@@ -4,9 +4,7 @@ import { compositeKey, type State } from '../state/state.ts';
 import type { Records } from './records.ts';
 
 /** The methods for providers and models that commands have added. */
-export function configMethods(
-  records: Records,
-): Pick<Store, 'listConfigEntries' | 'changeConfigEntry'> {
+export function configMethods(records: Records) {
   return {
     listConfigEntries: () => records.readRows(() => entriesOf(records.state)),
     async changeConfigEntry(kind, name, change) {
@@ -20,7 +18,7 @@ export function configMethods(
       await records.commit(transaction);
       return (next ?? before)!;
     },
-  };
+  } satisfies Partial<Store>;
 }
 
 /** In the order of creation: a start reads rows that changed lately last. */

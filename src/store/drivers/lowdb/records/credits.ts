@@ -5,7 +5,7 @@ import { fundsIn } from '../state/state.ts';
 import type { Records } from './records.ts';
 
 /** The methods that reserve and charge credits of requests. */
-export function creditMethods(records: Records): Pick<Store, 'reserve' | 'settle' | 'release'> {
+export function creditMethods(records: Records) {
   const { bookedState, reservations, charges, commits, now, onCharge } = records;
   /** Team and windows in which credits that are reserved now will count. */
   const scopeOf = ({ key }: KeyHolder) => {
@@ -48,11 +48,11 @@ export function creditMethods(records: Records): Pick<Store, 'reserve' | 'settle
     async release({ id }) {
       reservations.end(id);
     },
-  };
+  } satisfies Partial<Store>;
 }
 
 /** The methods that shorten ledgers and usage. */
-export function ledgerMethods(records: Records): Pick<Store, 'compactLedger' | 'deleteUsage'> {
+export function ledgerMethods(records: Records) {
   return {
     async compactLedger(accountId, { before = -Infinity, lines }) {
       const { ledgerOfAccount } = records.state;
@@ -80,5 +80,5 @@ export function ledgerMethods(records: Records): Pick<Store, 'compactLedger' | '
       await records.commit(transaction);
       return changes.length;
     },
-  };
+  } satisfies Partial<Store>;
 }

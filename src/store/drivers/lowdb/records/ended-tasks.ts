@@ -20,7 +20,7 @@ import type { Transaction } from './transaction.ts';
 type Deletion = { readonly [Kind in keyof DeletedRecords]: DeletedRecords[Kind][number][] };
 
 /** The methods that delete ended tasks, in memory and in the archive. */
-export function endedTaskMethods(records: Records): Pick<Store, 'deleteTasks' | 'trimTasks'> {
+export function endedTaskMethods(records: Records) {
   const { archive, bookedState: state } = records;
 
   /** Runs a deletion as one transaction, while no task moves to the archive. */
@@ -134,7 +134,7 @@ export function endedTaskMethods(records: Records): Pick<Store, 'deleteTasks' | 
         }
       });
     },
-  };
+  } satisfies Partial<Store>;
 }
 
 /** Undefined if the record is damaged. Its segment reported that; other records must still be deleted. */

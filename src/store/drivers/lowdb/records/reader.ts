@@ -6,20 +6,8 @@ import { bodyOf } from '../archive/segment.ts';
 import { type ArchivedBody, findArchivedDelivery, findArchivedTask } from './archiver.ts';
 import type { Records } from './records.ts';
 
-type Queries = Pick<
-  Store,
-  | 'findTask'
-  | 'listTasks'
-  | 'findAsset'
-  | 'listDeliveries'
-  | 'listLedger'
-  | 'listUsage'
-  | 'timeRange'
-  | 'statistics'
->;
-
 /** The methods that read tasks, their files and deliveries, the ledger, usage and sums. */
-export function queries(records: Records): Queries {
+export function queries(records: Records) {
   const { archive, commits, bookedState } = records;
 
   /** @throws Failure 404 `task_not_found`, also for a task of another account */
@@ -141,7 +129,7 @@ export function queries(records: Records): Queries {
         credits: { ...credits, reserved: credits.reserved + records.reservations.total },
       };
     },
-  };
+  } satisfies Partial<Store>;
 }
 
 function takeMatching<Row>(

@@ -3,7 +3,7 @@ import type { Store } from '../../../store.ts';
 import type { Records } from './records.ts';
 
 /** The methods that change sessions. */
-export function sessionMethods(records: Records): Pick<Store, 'createSession' | 'endSession'> {
+export function sessionMethods(records: Records) {
   return {
     async createSession({ hash, accountId, keyId, expiresAt }) {
       records.holder({ accountId, keyId });
@@ -32,5 +32,5 @@ export function sessionMethods(records: Records): Pick<Store, 'createSession' | 
       transaction.changes.push(['sessions', order, null]);
       await records.commit(transaction);
     },
-  };
+  } satisfies Partial<Store>;
 }

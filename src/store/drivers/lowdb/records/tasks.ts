@@ -15,19 +15,8 @@ import { compositeKey, SPENT, UPLOADS } from '../state/state.ts';
 import { type ArchivedBody, checkAssetIds, findArchivedTask } from './archiver.ts';
 import type { Records } from './records.ts';
 
-type TaskMethods = Pick<
-  Store,
-  | 'createTask'
-  | 'findTaskByIdempotencyKey'
-  | 'claimTask'
-  | 'claimPending'
-  | 'claimOrphans'
-  | 'expireOverdue'
-  | keyof ReturnType<typeof claimedTaskMethods>
->;
-
 /** The methods that change tasks, with the assets and the delivery of each. */
-export function taskMethods(records: Records): TaskMethods {
+export function taskMethods(records: Records) {
   const { archive, commits, node, now } = records;
 
   function* inState(...states: readonly TaskState[]): Generator<Task, void> {
@@ -150,13 +139,11 @@ export function taskMethods(records: Records): TaskMethods {
       const expired = overdue.map(({ id }) => records.run(expireTasks([id], () => true, at)));
       return (await Promise.all(expired)).flat();
     },
-  };
+  } satisfies Partial<Store>;
 }
 
 /** The methods that claim deliveries and record their attempts. */
-export function deliveryMethods(
-  records: Records,
-): Pick<Store, 'claimDeliveries' | 'recordAttempt'> {
+export function deliveryMethods(records: Records) {
   /** Identifiers of deliveries that this process has claimed. */
   const claimed = new Set<string>();
   return {
@@ -192,16 +179,14 @@ export function deliveryMethods(
       claimed.delete(known.id);
       return delivery;
     },
-  };
+  } satisfies Partial<Store>;
 }
 
 /** Maximum inputs that one transaction deletes. */
 const MAX_DELETED_INPUTS = 1000;
 
 /** The methods that change uploads, which are assets without a task, and inputs of ended tasks. */
-export function uploadMethods(
-  records: Records,
-): Pick<Store, 'addUpload' | 'deleteInputs' | 'deleteUploads'> {
+export function uploadMethods(records: Records) {
   async function remove(rows: readonly [order: number, asset: Asset][]): Promise<Asset[]> {
     if (rows.length === 0) return [];
     const transaction = records.begin();
@@ -223,5 +208,5 @@ export function uploadMethods(
       const uploads = [...records.state.assetsOfTask.oldest(UPLOADS)];
       return remove(uploads.filter(([, { createdAt }]) => createdAt < madeBefore));
     },
-  };
+  } satisfies Partial<Store>;
 }

@@ -8,17 +8,6 @@ import type { Balances } from './balances.ts';
 import { ofAccount } from './conditions.ts';
 import type { LoadedKeys } from './key-cache.ts';
 
-type AccountQueries = Pick<
-  Store,
-  | 'findAccount'
-  | 'listAccounts'
-  | 'listKeys'
-  | 'matchKeys'
-  | 'listTeams'
-  | 'countKeys'
-  | 'listBudgetWindows'
->;
-
 const accountOf = (row: Row): Account & { readonly accountId?: never } =>
   ACCOUNTS.read(row).account;
 
@@ -41,10 +30,7 @@ export async function storedAccount(
  *
  * @param bookCharges waits until all charges of this node are in the database; rejects if the store is closed
  */
-export function accountQueries(
-  balances: Balances,
-  bookCharges: () => Promise<void>,
-): AccountQueries {
+export function accountQueries(balances: Balances, bookCharges: () => Promise<void>) {
   return {
     async findAccount(idOrName) {
       await bookCharges();
@@ -102,7 +88,7 @@ export function accountQueries(
       // Older ones stay for credits that were drawn in advance, until the next window begins.
       return windows.filter((window) => window.reserved > 0 || later(window) < 2);
     },
-  };
+  } satisfies Partial<Store>;
 }
 
 /** The revision and the keys of some hashes, in one snapshot. */

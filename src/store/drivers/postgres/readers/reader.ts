@@ -8,19 +8,6 @@ import { ALL_USAGE, ASSETS, entryOf, usageOf } from '../transactions/sums.ts';
 import type { Balances } from './balances.ts';
 import { ofAccount } from './conditions.ts';
 
-type Queries = Pick<
-  Store,
-  | 'findTask'
-  | 'findTaskByIdempotencyKey'
-  | 'listTasks'
-  | 'findAsset'
-  | 'listDeliveries'
-  | 'listLedger'
-  | 'listUsage'
-  | 'timeRange'
-  | 'statistics'
->;
-
 const limitTo = (limit: number) => `LIMIT ${Math.max(0, Math.floor(limit))}`;
 
 /**
@@ -28,7 +15,7 @@ const limitTo = (limit: number) => `LIMIT ${Math.max(0, Math.floor(limit))}`;
  *
  * @param bookCharges waits until all charges of this node are in the database; rejects if the store is closed
  */
-export function queries(balances: Balances, bookCharges: () => Promise<void>): Queries {
+export function queries(balances: Balances, bookCharges: () => Promise<void>) {
   const { reads } = balances;
   return {
     async findTask(accountId, taskId) {
@@ -128,7 +115,7 @@ export function queries(balances: Balances, bookCharges: () => Promise<void>): Q
         return { accounts, keys, tasks, credits: { granted, reserved: reserved - unused, spent } };
       });
     },
-  };
+  } satisfies Partial<Store>;
 }
 
 type StatisticsRow = Readonly<
