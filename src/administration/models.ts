@@ -76,7 +76,7 @@ function priceOf(type: ModelType, before: Json, given: ModelSettings): Json {
 }
 
 /** Settings of a model after a change, without its routes. */
-export function settingsOf({ aliases, ...before }: Json, given: ModelSettings): Json {
+function settingsOf({ aliases, ...before }: Json, given: ModelSettings): Json {
   const { alias, contextWindow, maxOutputTokens, description } = given;
   const named = alias === undefined ? aliases : (alias ?? undefined);
   const price = priceOf(before['type'] as ModelType, objectOf(before['price']), given);
@@ -87,13 +87,13 @@ export function settingsOf({ aliases, ...before }: Json, given: ModelSettings): 
   };
 }
 
-export const routeOf = (provider: string, model: string, given: ModelSettings) => ({
+const routeOf = (provider: string, model: string, given: ModelSettings) => ({
   ...{ provider, model },
   ...defined({ priority: given.priority, dialect: given.dialect }),
 });
 
 /** The options as they are in the audit log: credits as decimals. */
-export function detailsOf(given: ModelSettings): Json {
+function detailsOf(given: ModelSettings): Json {
   const details = Object.entries(given).map(([name, value]) => {
     const isPrice = typeof value === 'number' && /price$/i.test(name);
     return [name, isPrice ? toCredits(value) : value === null ? 'none' : value];
@@ -109,7 +109,7 @@ interface RouteChange extends ModelSettings {
 }
 
 /** The routes of a model after a change. */
-export function routesOf(before: readonly Json[], change: RouteChange): readonly Json[] {
+function routesOf(before: readonly Json[], change: RouteChange): readonly Json[] {
   const { model, without, priority, dialect } = change;
   const kept = before.filter((route) => route['provider'] !== without);
   if (without !== undefined && (kept.length === before.length || kept.length === 0)) {

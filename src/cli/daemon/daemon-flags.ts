@@ -16,7 +16,7 @@ const store = {
 const folder = (description: string) => textFlag(description, 'a folder', { path: true });
 
 /** Where exchanges with providers are kept, and what is done with them. */
-export const cassetteFlags = v.strictObject({
+const cassetteFlags = v.strictObject({
   record: folder('record every exchange with a provider in this folder'),
   replay: folder('answer from the recordings in this folder, without a network'),
   recordMissing: folder('answer from this folder, and record what is missing'),

@@ -8,7 +8,7 @@ export interface RedisScript {
   readonly sha1: string;
 }
 
-export function redisScript(source: string): RedisScript {
+function redisScript(source: string): RedisScript {
   return { source, sha1: createHash('sha1').update(source).digest('hex') };
 }
 

@@ -31,7 +31,7 @@ type Params = Readonly<Record<string, string | undefined>>;
 export type TextHttpRequest = FastifyRequest<{ Params: Params }>;
 
 /** Adds an endpoint of a dialect, whose path may name the model. @param more properties of its own */
-export function addTextEndpoint(
+function addTextEndpoint(
   server: FastifyInstance,
   { path, aliases = [], summary, request, example, response }: Endpoint,
   more: Partial<Parameters<typeof addEndpoint<string, never, object>>[1]> & {

@@ -65,7 +65,7 @@ function newer(version: number, schema: string): Failure {
 // One constant for each version after the first, in the order of migrate.ts.
 
 /** Answers that equal requests get again, and the count of such requests. */
-export const CACHED_ANSWERS = `
+const CACHED_ANSWERS = `
 ALTER TABLE $schema.usage ADD COLUMN cache_hits bigint NOT NULL DEFAULT 0;
 
 CREATE TABLE $schema.cached_answers (
@@ -86,7 +86,7 @@ CREATE INDEX cached_answers_use ON $schema.cached_answers (model, used_at);
 /**
  * Providers and models that commands have added. The record is a document, and has secrets only as ciphertext.
  */
-export const CONFIG_ENTRIES = `
+const CONFIG_ENTRIES = `
 CREATE TABLE $schema.config_entries (
   kind text COLLATE "C" NOT NULL,
   name text COLLATE "C" NOT NULL,
@@ -97,7 +97,7 @@ CREATE TABLE $schema.config_entries (
 `;
 
 /** The log of requests, and their bodies apart, which are kept for a shorter time. */
-export const REQUESTS = ['requests', 'request_bodies']
+const REQUESTS = ['requests', 'request_bodies']
   .map(
     (table) => `
 CREATE TABLE $schema.${table} (
@@ -120,7 +120,7 @@ CREATE INDEX ${table}_time ON $schema.${table} (at);
  * Usage of requests with tags. It is a table of its own, since nodes of earlier versions go on while they know the key
  * of the other. `seq` is from the sequence of that one, so that both have one order. Tags of tasks are in their records.
  */
-export const TAGGED_USAGE = `
+const TAGGED_USAGE = `
 CREATE TABLE $schema.tagged_usage (LIKE $schema.usage INCLUDING STORAGE, tags ${KEY} NOT NULL);
 ALTER TABLE $schema.tagged_usage
   ADD PRIMARY KEY (account_id, day, key_id, team_id, model, tags), SET (fillfactor = 70);
@@ -128,7 +128,7 @@ CREATE INDEX tagged_usage_day ON $schema.tagged_usage (day);
 `;
 
 /** The latest alerts, and the windows in which they are not raised again. */
-export const ALERTS = `
+const ALERTS = `
 CREATE TABLE $schema.alerts (
   seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   record json NOT NULL
