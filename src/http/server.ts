@@ -239,13 +239,7 @@ function observeRequests(server: FastifyInstance, context: AppContext): void {
       alerts.exhausted({ accountId: request.holder.account.id, keyId: key });
     }
     // Every request that costs is a POST; readers of this list would fill it.
-    if (method === 'POST') {
-      const { id, holder, failure, textReport, firstFrameMs, task, trace } = request;
-      const { body, params, answerCopy, tags } = request;
-      const outcome = { holder, failure, textReport, firstFrameMs, task, trace };
-      const content = { body, params, answerCopy, tags };
-      recorder.add({ id, method, route, status, elapsed, ...outcome, ...content });
-    }
+    if (method === 'POST') recorder.add(request, { route, status, elapsed });
     if (request.textReport) {
       recordError(request, status, context.store);
       metrics.observeText(request.textReport, request.firstFrameMs, elapsed);

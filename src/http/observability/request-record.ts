@@ -5,33 +5,16 @@ import { toCredits } from '../../store/credits.ts';
 import type { NewRequest, RequestAttempt, RequestRecord } from '../../store/requests/record.ts';
 import type { RequestLog } from '../../store/requests/request-log.ts';
 import type { KeyHolder } from '../../store/store.ts';
-import type { Tags } from '../../store/tags.ts';
 import { bodiesOf } from './request-bodies.ts';
 import type { RequestSeries } from './request-series.ts';
 
-/** What is known of a request at its end. */
-export interface EndedRequest
-  extends Pick<
-    FastifyRequest,
-    | 'id'
-    | 'method'
-    | 'failure'
-    | 'textReport'
-    | 'firstFrameMs'
-    | 'task'
-    | 'trace'
-    | 'body'
-    | 'answerCopy'
-  > {
-  readonly params: unknown;
+/** How a request ended. */
+interface RequestEnd {
   /** The route's pattern. */
   readonly route: string;
   readonly status: number;
   /** Milliseconds since its arrival. */
   readonly elapsed: number;
-  /** Undefined without a valid key. */
-  readonly holder: KeyHolder | undefined;
-  readonly tags: Tags;
 }
 
 /** Characters of a model's name, and of a failure's message, which may quote the request. */
@@ -53,10 +36,15 @@ function textIn(object: unknown, name: string): string | null {
 type RecordSettings = Pick<Config, 'providers' | 'requests' | 'models'>;
 
 /** The record of a request that has ended now. */
-function recordOf(request: EndedRequest, config: RecordSettings): NewRequest {
-  const { holder, failure: refusal, textReport: report, task, trace } = request;
-  const { id, method, route, status, elapsed, firstFrameMs, tags } = request;
-  const { body, answerCopy } = request;
+function recordOf(
+  request: FastifyRequest,
+  { route, status, elapsed }: RequestEnd,
+  config: RecordSettings,
+): NewRequest {
+  const { id, method, failure: refusal, textReport: report, firstFrameMs, task } = request;
+  const { body, answerCopy, tags, trace } = request;
+  // There is none without a valid key.
+  const holder: KeyHolder | null = request.holder;
   const failure = refusal ?? report?.failure ?? null;
   const model = report?.model ?? task?.model ?? null;
   const named = textIn(request.params, 'model') ?? textIn(request.body, 'model');
@@ -149,9 +137,9 @@ export class RequestRecorder {
     this.#series = series;
   }
 
-  add(request: EndedRequest): void {
+  add(request: FastifyRequest, end: RequestEnd): void {
     if (request.holder || this.#admitsStranger()) {
-      const added = recordOf(request, this.#context.config);
+      const added = recordOf(request, end, this.#context.config);
       this.#series.addRecord(added.record);
       this.#context.store.requests.add(added);
     }

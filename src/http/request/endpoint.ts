@@ -67,17 +67,20 @@ export function addEndpoint<
   Query extends ObjectSchema,
   const Answer extends object,
 >(server: FastifyInstance, endpoint: Endpoint<Path, Query, Answer>): void {
-  const { path, aliases = [], tag, isPublic, query, form, body = form, ...others } = endpoint;
-  const { answer, accepted, extensions, summary, description, params, produces } = others;
-  const { handler, config, onRequest, exposeHeadRoute } = others;
+  const {
+    path,
+    aliases = [],
+    tag,
+    isPublic,
+    query,
+    form,
+    body = form,
+    answer,
+    ...others
+  } = endpoint;
+  const { accepted, extensions, summary, description, params, produces, ...own } = others;
   const [method, url] = path.split(' ') as ['GET' | 'POST' | 'DELETE', string];
-  const route = {
-    method,
-    handler,
-    ...(config && { config }),
-    ...(onRequest && { onRequest }),
-    ...(exposeHeadRoute === false && { exposeHeadRoute }),
-  };
+  const route = { method, ...own };
   const schema = {
     tags: [tag],
     summary,

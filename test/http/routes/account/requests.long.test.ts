@@ -2,10 +2,12 @@ import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { globSync } from 'tinyglobby';
 import { describe, expect, it } from 'vitest';
+import { MOCK_CREDENTIALS, MOCK_REGION, startS3Mock } from '../../../assets/s3/s3-mock.ts';
 import { OWNER_KEY, startDaemon, type TestDaemon } from '../../../daemon.ts';
 import { sharedServer } from '../../../fixtures/server.ts';
 import { oriel, temporaryFolder } from '../../../oriel.ts';
 import { newKey } from '../../../text/gateway-daemon.ts';
+import { listening } from '../../../upstream/servers.ts';
 
 const SECRET = 'sk-wrong-5ecre7-0123456789';
 
@@ -153,6 +155,43 @@ describe('the log of requests', () => {
       stderr: expect.stringContaining('exists already'),
     });
     expect(await oriel(['requests', 'export', 's3://bucket', ...flags])).toMatchObject({ code: 2 });
+  });
+
+  it('are exported to a bucket, in place of an object only where that is asked for', async () => {
+    const mock = await startS3Mock(listening);
+    const env = {
+      AWS_ACCESS_KEY_ID: MOCK_CREDENTIALS.accessKeyId,
+      AWS_SECRET_ACCESS_KEY: MOCK_CREDENTIALS.secretAccessKey,
+    };
+    const assets = {
+      ...{ driver: 's3', endpoint: mock.endpoint, region: MOCK_REGION, bucket: 'files' },
+      forcePathStyle: true,
+    };
+    const daemon = await startDaemon({ config: { assets }, env });
+    const refused = () => ask(daemon, 'hello', OWNER_KEY, 'none');
+    await refused();
+    const run = (...more: string[]) => {
+      const place = ['--config', `${daemon.data}/oriel.yaml`, '--data', daemon.data];
+      return oriel(['requests', 'export', 's3://bucket/logs/a b.jsonl', ...place, ...more], {
+        env,
+      });
+    };
+    const linesOf = () => String(mock.objects.get('logs/a b.jsonl')!.content).match(/.+\n/g);
+    expect(await run()).toMatchObject({ code: 0, stderr: '1 request exported\n' });
+    expect(linesOf()).toEqual([expect.stringContaining('"named_model":"none"')]);
+    await refused();
+    expect(await run()).toMatchObject({
+      code: 1,
+      stderr: 'oriel: s3://bucket/logs/a b.jsonl exists already\n',
+    });
+    expect(linesOf()).toHaveLength(1);
+    expect(await run('--overwrite')).toMatchObject({ code: 0 });
+    expect(linesOf()).toHaveLength(2);
+    const disk = ['--data', daemon.data, '--config', '/dev/null'];
+    expect(await oriel(['requests', 'export', 's3://bucket/key', ...disk], { env })).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('s3:// needs assets.driver: s3'),
+    });
   });
 });
 

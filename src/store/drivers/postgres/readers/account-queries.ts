@@ -5,7 +5,7 @@ import type { Database, Row } from '../database/database.ts';
 import { decodeText, encodeText } from '../database/text.ts';
 import { ACCOUNTS, KEYS, TEAMS, WINDOWS } from '../transactions/rows.ts';
 import type { Balances } from './balances.ts';
-import { ofAccount } from './conditions.ts';
+import { ofAccount } from './balances.ts';
 import type { LoadedKeys } from './key-cache.ts';
 
 const accountOf = (row: Row): Account & { readonly accountId?: never } =>

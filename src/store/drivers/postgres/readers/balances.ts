@@ -2,7 +2,7 @@ import type { BudgetScope } from '../../../budgets.ts';
 import { unknownCursor } from '../../../errors.ts';
 import type { Selection } from '../../../selection.ts';
 import type { Connection, Database, Row } from '../database/database.ts';
-import { Conditions, ofAccount } from './conditions.ts';
+import { encodeText } from '../database/text.ts';
 import { FairReads } from './fair-reads.ts';
 
 /** Credits that nodes have drawn and no request uses, by the identifier of an account, a key, a team or a window. */
@@ -124,4 +124,38 @@ export class Balances {
 function withoutIdle<Item extends Holder>(item: Item, idle: Idle): Item {
   const sum = idle.get(item.id) ?? 0;
   return sum === 0 ? item : { ...item, reserved: item.reserved - sum };
+}
+
+/** Conditions of a query, of which those without a value are left out. */
+export class Conditions {
+  readonly values: unknown[] = [];
+  readonly #conditions: string[] = [];
+
+  /** The conditions, of which each holds. */
+  get text(): string {
+    return this.#conditions.join(' AND ') || 'true';
+  }
+
+  get where(): string {
+    return `WHERE ${this.text}`;
+  }
+
+  add(condition: string, value: string | number | undefined): void {
+    if (value === undefined) return;
+    this.values.push(typeof value === 'string' ? encodeText(value) : value);
+    this.#conditions.push(`${condition} $${this.values.length}`);
+  }
+
+  /** Rows whose column has one of the values. */
+  addList(column: string, texts: readonly string[] | undefined): void {
+    if (texts === undefined) return;
+    this.values.push(texts.map(encodeText));
+    this.#conditions.push(`${column} = ANY($${this.values.length}::text[])`);
+  }
+}
+
+export function ofAccount(accountId: string | undefined): Conditions {
+  const conditions = new Conditions();
+  conditions.add('account_id =', accountId);
+  return conditions;
 }

@@ -6,7 +6,7 @@ import { encodeText } from '../database/text.ts';
 import { TASKS } from '../transactions/rows.ts';
 import { ALL_USAGE, ASSETS, entryOf, usageOf } from '../transactions/sums.ts';
 import type { Balances } from './balances.ts';
-import { ofAccount } from './conditions.ts';
+import { ofAccount } from './balances.ts';
 
 const limitTo = (limit: number) => `LIMIT ${Math.max(0, Math.floor(limit))}`;
 
