@@ -6,6 +6,7 @@ import type {
   TextareaHTMLAttributes,
 } from 'preact';
 import { useId } from 'preact/hooks';
+import { type Choice, pairOf } from './form-field.ts';
 
 interface LabelProps {
   readonly label: string;
@@ -112,16 +113,13 @@ interface SelectFieldProps extends LabelProps, ValueProps {
   readonly choices: readonly Choice[];
 }
 
-/** A value, or a value and its label. */
-export type Choice = string | readonly [value: string, label: string];
-
 export function SelectField({ onValue, value, choices, ...labels }: SelectFieldProps) {
   return (
     <Field {...labels}>
       {(attributes) => (
         <select {...attributes} value={value} onChange={reporting(onValue)}>
           {choices.map((choice) => {
-            const [one, text] = typeof choice === 'string' ? [choice, choice] : choice;
+            const [one, text] = pairOf(choice);
             return (
               <option key={one} value={one} selected={one === value}>
                 {text}

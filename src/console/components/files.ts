@@ -63,3 +63,8 @@ export function save(blob: Blob, name: string): void {
   // Browsers read it after the click.
   setTimeout(() => URL.revokeObjectURL(url), SAVE_MS);
 }
+
+/** A path without control characters, which could make it look like another one. */
+export function visible(path: string): string {
+  return path.replace(/[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu, '\ufffd');
+}

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import { visible } from '../../../src/console/components/files.ts';
 import { commandOf, requestOf } from '../../../src/console/views/images/commands.ts';
 import {
   filesOfTransfer,
   sentName,
-  visible,
   withoutOthers,
 } from '../../../src/console/views/images/intake.ts';
 import type { Operation } from '../../../src/console/views/images/operations.ts';

@@ -1,13 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import {
-  choicesOf,
-  controlOf,
-  faultsOf,
-  groupsOf,
-  hintOf,
-  limitsOf,
-  sliderOf,
-} from '../../../src/console/views/images/form.ts';
+import { faultsOf, fieldsOf, formFieldOf } from '../../../src/console/views/images/form.ts';
 import {
   isShared,
   labelOf,
@@ -33,33 +25,29 @@ const FORMAT = field('format', { choices: ['jpeg', 'png', 'jpg'], required: true
 const QUALITY = field('quality', { type: 'integer', minimum: 1, maximum: 100, sample: 80 });
 const STRIP = field('strip', { repeatable: true, sample: ['gps'] });
 
-describe('the control for a field', () => {
+describe('the field of a form for an option', () => {
   it.each([
     ['switch', { type: 'boolean' }],
-    ['choice', { choices: ['a'] }],
-    ['number', { type: 'integer' }],
-    ['number', { type: 'number' }],
-    ['file', { type: 'file', repeatable: true }],
+    ['slider', { type: 'integer' }],
+    ['slider', { type: 'number' }],
+    ['file', { type: 'file' }],
+    ['files', { type: 'file', repeatable: true }],
     ['list', { repeatable: true }],
     ['document', { presets: [] }],
     ['colour', { expects: 'a colour such as #ff8800' }],
     ['text', {}],
-  ] as const)('is %s for %j', (control, fields) => {
-    expect(controlOf(field('any', fields))).toBe(control);
+  ] as const)('is a %s for %j', (kind, fields) => {
+    expect(formFieldOf(field('any', fields)).kind).toBe(kind);
   });
 
-  it('lists the default first, aliases not at all, and an unknown value of an address last', () => {
+  it('lists the default first and aliases not at all', () => {
     const background = field('fit', { choices: ['inside', 'cover'], default: 'inside' });
-    expect(choicesOf(background, 'odd')).toEqual([
-      ['', 'inside (default)'],
-      ['cover', 'cover'],
-      ['odd', 'odd'],
-    ]);
-    expect(choicesOf(FORMAT, 'png').map(([value]) => value)).toEqual(['jpeg', 'png']);
-    expect(choicesOf(FORMAT, 'jpg').map(([value]) => value)).toEqual(['jpeg', 'png', 'jpg']);
+    expect(formFieldOf(background).choices).toEqual([['', 'inside (default)'], 'cover']);
+    expect(formFieldOf(FORMAT).choices).toEqual(['jpeg', 'png']);
   });
 
   it('has a slider only for a short range with a place to begin', () => {
+    const sliderOf = (option: OperationField) => formFieldOf(option).slider;
     expect(sliderOf(QUALITY)).toEqual({ min: 1, max: 100, step: 1, rest: 80 });
     expect(sliderOf({ ...QUALITY, sample: null })).toBeNull();
     expect(sliderOf({ ...QUALITY, maximum: 65_535 })).toBeNull();
@@ -69,10 +57,10 @@ describe('the control for a field', () => {
 
   it('states limits, but not those that keep integers exact', () => {
     const left = field('left', { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
-    expect(limitsOf(left)).toEqual({ min: 0 });
-    expect(hintOf(left)).toBe('Left; from 0.');
-    expect(hintOf(QUALITY)).toBe('Quality; 1 to 100.');
-    expect(hintOf(STRIP)).toBe('Strip; a text, one on each line.');
+    expect(formFieldOf(left)).toMatchObject({ min: 0, hint: 'Left; from 0.' });
+    expect(formFieldOf(left)).not.toHaveProperty('max');
+    expect(formFieldOf(QUALITY).hint).toBe('Quality; 1 to 100.');
+    expect(formFieldOf(STRIP).hint).toBe('Strip; a text, one on each line.');
   });
 
   it('is named in words', () => {
@@ -121,7 +109,7 @@ describe('the values of a form', () => {
   it('are refused by field', () => {
     const angle = field('angle', { type: 'number', minimum: -360, maximum: 360 });
     const fault = (of: OperationField, value: string) =>
-      faultsOf(operation(of), { [of.name]: value }).get(of.name);
+      faultsOf([formFieldOf(of)], { [of.name]: value }).get(of.name);
     expect(fault(FORMAT, '')).toBe('Choose one.');
     expect(fault(field('recipe', { required: true }), ' ')).toBe('This field is required.');
     for (const value of ['0', '101', '1.5', 'many', '1e', '0x']) {
@@ -132,7 +120,7 @@ describe('the values of a form', () => {
     expect(fault(angle, '-361')).toBe('Use a number from -360 to 360.');
   });
 
-  it('are grouped into those of the operation and those that most operations have', () => {
+  it('are folded where most operations have them', () => {
     const common = field('metadata');
     const own = field('angle');
     const all = [
@@ -140,8 +128,11 @@ describe('the values of a form', () => {
       operation(QUALITY, common),
       operation(own, QUALITY, common),
     ];
-    const { main, further } = groupsOf(all[2]!, all);
-    expect(main.map(({ name }) => name)).toEqual(['angle', 'quality']);
-    expect(further.map(({ name }) => name)).toEqual(['metadata']);
+    const fields = fieldsOf(all[2]!, all).map(({ name, isRare }) => [name, isRare]);
+    expect(fields).toEqual([
+      ['angle', false],
+      ['quality', false],
+      ['metadata', true],
+    ]);
   });
 });

@@ -1,8 +1,9 @@
 import { useEffect } from 'preact/hooks';
 import { Button } from '../../components/button.tsx';
-import { SelectField } from '../../components/field.tsx';
+import { placeOf } from '../../components/filters.ts';
+import { FilterFields } from '../../components/form-fields.tsx';
 import { formatCredits } from '../../components/format.ts';
-import { LateField, OlderButton } from '../../components/list.tsx';
+import { OlderButton } from '../../components/list.tsx';
 import { open, type ViewProps } from '../../components/navigation.tsx';
 import { FromProgram } from '../../components/snippets.tsx';
 import { Empty, Loaded } from '../../components/states.tsx';
@@ -43,25 +44,17 @@ export default function Accounts({ place, session }: ViewProps) {
         <h2>API keys</h2>
         <Button onClick={() => act(newKey(names, chosen))}>New key</Button>
       </div>
-      <fieldset class="filters">
-        <legend class="hidden">Which keys are shown</legend>
-        {names ? (
-          <SelectField
-            label="Keys of"
-            value={chosen}
-            choices={[['', 'All accounts'], ...names]}
-            onValue={showKeysOf}
-          />
-        ) : (
-          <LateField
-            key={chosen}
-            label="Keys of"
-            placeholder="All accounts"
-            value={chosen}
-            onValue={showKeysOf}
-          />
-        )}
-      </fieldset>
+      <FilterFields
+        legend="Which keys are shown"
+        fields={[
+          {
+            ...{ name: 'account', label: 'Keys of', kind: 'late', placeholder: 'All accounts' },
+            ...(names && { choices: [['', 'All accounts'], ...names] }),
+          },
+        ]}
+        values={{ account: chosen }}
+        onValues={(filters) => open(placeOf('accounts', filters), { replace: true })}
+      />
       <Loaded resource={keys}>{() => <KeyTable keys={keys.items} act={act} />}</Loaded>
       <OlderButton older={keys.older} hasMore={keys.hasMore}>
         Show more keys
@@ -70,10 +63,6 @@ export default function Accounts({ place, session }: ViewProps) {
       {dialogs}
     </>
   );
-}
-
-function showKeysOf(name: string): void {
-  open(name ? `accounts?account=${encodeURIComponent(name)}` : 'accounts', { replace: true });
 }
 
 interface TableProps {

@@ -5,9 +5,11 @@ import { sendJson } from '../../api/request.ts';
 import { Button } from '../../components/button.tsx';
 import { Code } from '../../components/copy.tsx';
 import { Dialog } from '../../components/dialog.tsx';
-import { Checkbox, Form, SelectField, TextField } from '../../components/field.tsx';
+import { Form } from '../../components/field.tsx';
+import type { FormField, Values } from '../../components/form-field.ts';
+import { FormFields } from '../../components/form-fields.tsx';
 import { ErrorState, Loading } from '../../components/states.tsx';
-import { type ActionField, type CompleteField, useDeclared } from './declared-fields.ts';
+import { type ActionField, useDeclared } from './declared-fields.ts';
 import type { Outcome } from './lists.ts';
 
 /** A command of the administration API as a form. */
@@ -41,7 +43,7 @@ export function ActionDialog({ action, onClose, onDone }: ActionDialogProps) {
 }
 
 /** A text of a field as the command takes it. */
-function typed(type: CompleteField['type'], text: string): unknown {
+function typed(type: ActionField['type'], text: string): unknown {
   if (type === 'boolean') return text === 'true';
   const isNumber = type === 'number' && String(Number(text)) === text.trim();
   return isNumber ? Number(text) : text;
@@ -52,8 +54,8 @@ function ActionForm({
   fields,
   onClose,
   onDone,
-}: ActionDialogProps & { readonly fields: readonly CompleteField[] }) {
-  const [values, setValues] = useState<Readonly<Record<string, string>>>(
+}: ActionDialogProps & { readonly fields: readonly (ActionField & FormField)[] }) {
+  const [values, setValues] = useState<Values>(
     Object.fromEntries(fields.map(({ name, value = '' }) => [name, value])),
   );
   const { error, isBusy, run } = useAction(async () => {
@@ -68,29 +70,15 @@ function ActionForm({
     );
   });
   const isOwnFault = fields.some(({ name }) => name === error?.param);
-  const shown = (isRare: boolean) =>
-    fields
-      .filter((field) => (field.isRare ?? false) === isRare)
-      .map((field) => (
-        <Control
-          key={field.name}
-          field={field}
-          value={values[field.name]!}
-          error={error?.param === field.name ? error.message : undefined}
-          onValue={(value) => setValues((known) => ({ ...known, [field.name]: value }))}
-        />
-      ));
-  const rare = shown(true);
   return (
     <Form class="stack" onSubmit={run}>
       {text}
-      {shown(false)}
-      {rare.length > 0 && (
-        <details open={fields.some(({ name, isRare }) => isRare && name === error?.param)}>
-          <summary>More settings</summary>
-          <div class="stack">{rare}</div>
-        </details>
-      )}
+      <FormFields
+        {...{ fields, values }}
+        more="More settings"
+        errorOf={(name) => (error?.param === name ? error.message : undefined)}
+        onValues={(changed) => setValues((known) => ({ ...known, ...changed }))}
+      />
       {error && !isOwnFault && <ErrorState error={error} />}
       <p class="row">
         <Button type="submit" kind={isDanger ? 'danger' : 'primary'} isBusy={isBusy}>
@@ -99,33 +87,6 @@ function ActionForm({
         <Button onClick={onClose}>Cancel</Button>
       </p>
     </Form>
-  );
-}
-
-interface ControlProps {
-  readonly field: CompleteField;
-  readonly value: string;
-  readonly error: string | undefined;
-  readonly onValue: (value: string) => void;
-}
-
-function Control({ field, ...shared }: ControlProps) {
-  const { label, hint, type, choices, isRequired = false } = field;
-  const { value, onValue } = shared;
-  if (type === 'boolean') {
-    const onChecked = (isChecked: boolean) => onValue(String(isChecked));
-    return <Checkbox label={label} checked={value === 'true'} onChecked={onChecked} />;
-  }
-  if (choices) return <SelectField {...{ label, hint, ...shared, choices }} />;
-  return (
-    <TextField
-      {...{ label, hint, ...shared }}
-      type={type === 'password' ? type : 'text'}
-      inputMode={type === 'number' ? 'decimal' : undefined}
-      required={isRequired}
-      autocomplete={type === 'password' ? 'new-password' : 'off'}
-      spellcheck={false}
-    />
   );
 }
 

@@ -1,20 +1,14 @@
 import { useResource } from '../../api/resource.ts';
+import type { FormField } from '../../components/form-field.ts';
 import { bodyOf, loadGroups } from '../api/document.ts';
 import { fieldsOf, type Schema } from '../api/schema.ts';
 import { labelOf } from '../images/operations.ts';
 
-/** A field of a form; an empty one is not sent. The command's declaration adds what is absent. */
-export interface ActionField {
+/** A field of a command. The command's declaration adds what is absent. */
+export interface ActionField extends Partial<FormField> {
   readonly name: string;
-  readonly label?: string;
-  readonly hint?: string;
   readonly value?: string;
-  readonly type?: 'number' | 'text' | 'password' | 'boolean';
-  /** Makes it a list to choose from. */
-  readonly choices?: readonly (string | readonly [value: string, label: string])[];
-  readonly isRequired?: boolean;
-  /** Whether few need it: it is below the others, folded. */
-  readonly isRare?: boolean;
+  readonly type?: 'number' | 'text' | 'boolean';
 }
 
 /** Fields that are shown as the command declares them. */
@@ -33,14 +27,18 @@ async function loadFields(command: string, signal: AbortSignal): Promise<readonl
   return fieldsOf(body.content.schema).map(({ name, schema, isRequired, description }) => {
     const choices = schema.enum?.map(String);
     const hint = hintOf(description, choices ? undefined : schema.expects);
-    return { name, isRequired, hint, type: typeOf(schema), ...(choices && { choices }) };
+    return { name, isRequired, hint, ...controlOf(schema), ...(choices && { choices }) };
   });
 }
 
-function typeOf({ type, secret }: Schema): NonNullable<ActionField['type']> {
-  if (secret === 'always') return 'password';
-  if (type === 'boolean') return type;
-  return type === 'integer' || type === 'number' ? 'number' : 'text';
+function controlOf({ type, secret }: Schema): Pick<ActionField, 'type' | 'kind' | 'input'> {
+  const input = { spellcheck: false };
+  if (type === 'boolean') return { type, kind: 'switch' };
+  if (secret === 'always') {
+    return { input: { ...input, type: 'password', autocomplete: 'new-password' } };
+  }
+  const isNumber = type === 'integer' || type === 'number';
+  return isNumber ? { type: 'number', input: { ...input, inputMode: 'decimal' } } : { input };
 }
 
 function hintOf(description: string, expects: string | undefined): string {
@@ -51,9 +49,6 @@ function hintOf(description: string, expects: string | undefined): string {
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
 }
 
-/** A field with all that a form needs. */
-export type CompleteField = ActionField & Required<Pick<ActionField, 'label' | 'type'>>;
-
 /**
  * Fields of a form, with what the declaration of the command adds to them.
  *
@@ -62,7 +57,7 @@ export type CompleteField = ActionField & Required<Pick<ActionField, 'label' | '
 export function useDeclared(
   command: string,
   fields: readonly ActionField[],
-): readonly CompleteField[] | undefined {
+): readonly (ActionField & FormField)[] | undefined {
   const isComplete = fields.every(({ label }) => label !== undefined);
   const { data } = useResource(
     async (signal) => (isComplete ? [] : loadFields(command, signal)),
@@ -74,7 +69,7 @@ export function useDeclared(
     const { choices, isRequired = false, value } = found;
     const isOptional = choices && !isRequired && value === undefined;
     return {
-      ...{ label: labelOf(field.name), type: 'text' as const, ...found },
+      ...{ label: labelOf(field.name), ...found },
       ...(isOptional && { choices: [['', 'default'] as const, ...choices] }),
     };
   });

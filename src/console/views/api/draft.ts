@@ -1,20 +1,19 @@
 import type { Model } from '../../api/resource.ts';
+import { withQuery } from '../../components/filters.ts';
+import type { Files, Values } from '../../components/form-field.ts';
 import { parsed } from '../../components/json.ts';
 import { sampleFile, sampleName } from '../../components/sample.ts';
 import type { ShownField as FormField, ShownRequest } from '../../components/shown-request.ts';
 import { bodyOf, type Endpoint } from './document.ts';
 import { fieldsOf, fileKind } from './schema.ts';
 
-/** A request as the reader edits it. */
+/** A request as the reader edits it. A file that is required and missing is sent as the sample. */
 export interface Draft {
-  /** Values of parameters by name; empty for one that is left out. */
-  readonly parameters: Readonly<Record<string, string>>;
+  /** Of parameters and of a form. */
+  readonly values: Values;
+  readonly files: Files;
   /** Text of a JSON body. */
   readonly json: string;
-  /** Texts of a form by field. */
-  readonly fields: Readonly<Record<string, string>>;
-  /** Files of a form by field; a field without is sent the sample if it is required. */
-  readonly files: Readonly<Record<string, readonly File[]>>;
 }
 
 /** The example of an endpoint, which succeeds as it is. @param models of the key; empty without a session */
@@ -43,9 +42,8 @@ export function exampleOf(endpoint: Endpoint, models: readonly Model[]): Draft {
         })
     : [];
   return {
-    parameters: Object.fromEntries(parameters),
+    values: Object.fromEntries([...parameters, ...fields]),
     json: json === undefined ? '' : JSON.stringify(json, null, 2),
-    fields: Object.fromEntries(fields),
     files: {},
   };
 }
@@ -63,12 +61,12 @@ export function pathOf({ path, parameters = [] }: Endpoint, draft: Draft): strin
   let filled = path.slice(1);
   const query = new URLSearchParams();
   for (const { name, in: place } of parameters) {
-    const value = draft.parameters[name] ?? '';
+    const value = draft.values[name] ?? '';
     if (place === 'path') {
       filled = filled.replace(`{${name}}`, value.split('/').map(encodeURIComponent).join('/'));
     } else if (value !== '') query.set(name, value);
   }
-  return query.size === 0 ? filled : `${filled}?${query}`;
+  return withQuery(filled, query);
 }
 
 /** The draft as a command or as code. */
@@ -93,7 +91,7 @@ export function shownRequest(endpoint: Endpoint, draft: Draft): ShownRequest {
   const form = fieldsOf(body.content.schema).flatMap(
     ({ name, schema, isRequired }): FormField[] => {
       if (fileKind(schema) === null) {
-        const value = draft.fields[name] ?? '';
+        const value = draft.values[name] ?? '';
         return value === '' ? [] : [[name, value] as const];
       }
       const chosen = (draft.files[name] ?? []).map((file) => file.name);
@@ -109,7 +107,7 @@ export async function formOf(endpoint: Endpoint, draft: Draft): Promise<FormData
   const form = new FormData();
   for (const { name, schema, isRequired } of fieldsOf(bodyOf(endpoint)!.content.schema)) {
     if (fileKind(schema) === null) {
-      const value = draft.fields[name] ?? '';
+      const value = draft.values[name] ?? '';
       if (value !== '') form.append(name, value);
       continue;
     }

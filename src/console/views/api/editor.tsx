@@ -1,4 +1,6 @@
-import { Checkbox, Field, SelectField, TextArea, TextField } from '../../components/field.tsx';
+import { TextArea } from '../../components/field.tsx';
+import type { FormField } from '../../components/form-field.ts';
+import { FormFields } from '../../components/form-fields.tsx';
 import { parsed } from '../../components/json.ts';
 import { sampleName } from '../../components/sample.ts';
 import { bodyOf, type Endpoint, parametersOf } from './document.ts';
@@ -14,15 +16,23 @@ interface EditorProps {
 /** Fields for the parameters and the body of a request. */
 export function Editor({ endpoint, draft, onDraft }: EditorProps) {
   const body = bodyOf(endpoint);
+  const fields = body?.isForm ? fieldsOf(body.content.schema) : [];
+  const others = fields.filter((field) => !isMain(field));
   return (
     <>
-      {parametersOf(endpoint).map((field) => (
-        <ValueField
-          key={field.name}
-          field={field}
-          {...bound('parameters', draft, field, onDraft)}
-        />
-      ))}
+      <FormFields
+        fields={[
+          ...parametersOf(endpoint).map((field) => formFieldOf(field, endpoint)),
+          ...fields.map((field) => ({
+            ...formFieldOf(field, endpoint),
+            isRare: others.includes(field),
+          })),
+        ]}
+        {...draft}
+        more={`${others.length} further fields`}
+        onValues={(changed) => onDraft({ ...draft, values: { ...draft.values, ...changed } })}
+        onFiles={(changed) => onDraft({ ...draft, files: { ...draft.files, ...changed } })}
+      />
       {body && !body.isForm && (
         <TextArea
           label="Body"
@@ -34,117 +44,29 @@ export function Editor({ endpoint, draft, onDraft }: EditorProps) {
           error={parsed(draft.json) !== undefined ? undefined : 'This is not valid JSON.'}
         />
       )}
-      {body?.isForm && (
-        <FormFields
-          endpoint={endpoint}
-          fields={fieldsOf(body.content.schema)}
-          draft={draft}
-          onDraft={onDraft}
-        />
-      )}
     </>
   );
 }
 
-interface FormFieldsProps extends EditorProps {
-  readonly fields: readonly ShownField[];
+/** Whether a field of a form is a file or part of the example. */
+function isMain({ schema, isRequired }: ShownField): boolean {
+  return isRequired || (schema.examples?.[0] ?? '') !== (schema.default ?? '');
 }
 
-/** The value of a parameter or a field of the form, and what changes it. */
-function bound(
-  part: 'parameters' | 'fields',
-  draft: Draft,
-  { name }: ShownField,
-  onDraft: EditorProps['onDraft'],
-) {
-  const values = draft[part];
-  const onValue = (value: string) => onDraft({ ...draft, [part]: { ...values, [name]: value } });
-  return { value: values[name] ?? '', onValue };
-}
-
-/** Files and the fields of the example first; the others wait behind a summary. */
-function FormFields({ endpoint, fields, draft, onDraft }: FormFieldsProps) {
-  const isMain = ({ schema, isRequired }: ShownField) =>
-    isRequired || (schema.examples?.[0] ?? '') !== (schema.default ?? '');
-  const render = (field: ShownField) =>
-    fileKind(field.schema) === null ? (
-      <ValueField key={field.name} field={field} {...bound('fields', draft, field, onDraft)} />
-    ) : (
-      <FileField key={field.name} {...{ endpoint, field, draft, onDraft }} />
-    );
-  const others = fields.filter((field) => !isMain(field));
-  return (
-    <>
-      {fields.filter(isMain).map(render)}
-      {others.length > 0 && (
-        <details>
-          <summary>{others.length} further fields</summary>
-          <div class="stack">{others.map(render)}</div>
-        </details>
-      )}
-    </>
-  );
-}
-
-interface FileFieldProps extends EditorProps {
-  readonly field: ShownField;
-}
-
-function FileField({ endpoint, field, draft, onDraft }: FileFieldProps) {
-  const { name, schema, isRequired } = field;
-  return (
-    <Field
-      label={name}
-      hint={
-        isRequired ? `Without a choice, ${sampleName(endpoint.path)} of this page is sent.` : ''
-      }
-    >
-      {(attributes) => (
-        <input
-          {...attributes}
-          type="file"
-          multiple={fileKind(schema) === 'many'}
-          onChange={({ currentTarget }) => {
-            const files = [...(currentTarget.files ?? [])];
-            onDraft({ ...draft, files: { ...draft.files, [name]: files } });
-          }}
-        />
-      )}
-    </Field>
-  );
-}
-
-interface ValueFieldProps {
-  readonly field: ShownField;
-  readonly value: string;
-  readonly onValue: (value: string) => void;
-}
-
-function ValueField({ field: { name, schema, isRequired }, value, onValue }: ValueFieldProps) {
+function formFieldOf({ name, schema, isRequired }: ShownField, { path }: Endpoint): FormField {
+  const files = fileKind(schema);
+  if (files) {
+    const hint = `Without a choice, ${sampleName(path)} of this page is sent.`;
+    const kind = files === 'many' ? 'files' : 'file';
+    return { name, label: name, kind, ...(isRequired && { hint }) };
+  }
   const { default: byDefault } = schema;
-  if (typeof byDefault === 'boolean') {
-    return (
-      <Checkbox
-        label={name}
-        checked={(value || String(byDefault)) === 'true'}
-        onChecked={(checked) => onValue(checked === byDefault ? '' : String(checked))}
-      />
-    );
-  }
-  const choices = schema.type === 'boolean' ? ['true', 'false'] : schema.enum?.map(String);
+  if (typeof byDefault === 'boolean') return { name, label: name, kind: 'switch', byDefault };
   const preset = defaultText(schema);
-  if (choices) {
-    const none = ['', preset === '' ? 'not given' : `${preset} (default)`] as const;
-    const listed = isRequired ? choices : [none, ...choices];
-    return <SelectField label={name} choices={listed} value={value} onValue={onValue} />;
-  }
-  return (
-    <TextField
-      label={name}
-      required={isRequired}
-      placeholder={preset === '' ? typeText(schema) : preset}
-      value={value}
-      onValue={onValue}
-    />
-  );
+  const choices = schema.type === 'boolean' ? ['true', 'false'] : schema.enum?.map(String);
+  const none = ['', preset === '' ? 'not given' : `${preset} (default)`] as const;
+  return {
+    ...{ name, label: name, isRequired, placeholder: preset || typeText(schema) },
+    ...(choices && { choices: isRequired ? choices : [none, ...choices] }),
+  };
 }

@@ -1,7 +1,8 @@
 import { useEffect, useState } from 'preact/hooks';
 import { type Model, useAccount } from '../../api/resource.ts';
 import { Button } from '../../components/button.tsx';
-import { type Choice, SelectField, TextArea, TextField } from '../../components/field.tsx';
+import { SelectField, TextArea, TextField } from '../../components/field.tsx';
+import type { Choice } from '../../components/form-field.ts';
 import { formatCredits, formatNumber } from '../../components/format.ts';
 import type { FormatName, Settings, Tool } from './formats/conversation.ts';
 import { effortsOf } from './formats/format.ts';

@@ -1,4 +1,5 @@
 import type { Model } from '../../api/resource.ts';
+import { type FormField, fieldFault, pairOf } from '../../components/form-field.ts';
 import type { Draft, Kind } from './draft.ts';
 
 /** What decides which fields there are. */
@@ -9,22 +10,6 @@ export interface Situation {
 }
 
 type Choice = readonly [value: string, label: string];
-
-/** A field of a request beside model, prompt, size and inputs. */
-export interface FieldSpec {
-  /** Name in the API, which errors of the server state too. */
-  readonly name: string;
-  readonly label: string;
-  readonly hint?: string;
-  readonly type: 'choice' | 'number' | 'text' | 'area';
-  readonly choices?: readonly Choice[];
-  readonly min?: number;
-  readonly max?: number;
-  readonly step?: number;
-  readonly placeholder?: string;
-  /** Whether it stands among those that are folded away. */
-  readonly isMore?: boolean;
-}
 
 /** Whether images can be changed by a model. */
 export function canEdit({ endpoints }: Model): boolean {
@@ -53,23 +38,23 @@ const choice = (
   name: string,
   label: string,
   choices: readonly Choice[],
-  isMore = true,
-): FieldSpec => ({ name, label, type: 'choice', choices, isMore });
+  isRare = true,
+): FormField => ({ name, label, choices, isRare });
 
-const SEED: FieldSpec = {
+const SEED: FormField = {
   name: 'seed',
   label: 'Seed',
   hint: 'The same seed repeats a result, where the model supports it.',
-  type: 'number',
+  kind: 'number',
   min: 0,
   step: 1,
-  isMore: true,
+  isRare: true,
 };
 
-const SECONDS = { name: 'duration', label: 'Seconds', type: 'number', min: 1, step: 1 } as const;
+const SECONDS = { name: 'duration', label: 'Seconds', kind: 'number', min: 1, step: 1 } as const;
 
 /** The fields of images; false for those that the draft cannot have. */
-function imageFields(situation: Situation): readonly (FieldSpec | false)[] {
+function imageFields(situation: Situation): readonly (FormField | false)[] {
   const { model, draft } = situation;
   const hasOwnSizes = model.sizes === null;
   const most = model.limits['max_images'] ?? 1;
@@ -79,7 +64,7 @@ function imageFields(situation: Situation): readonly (FieldSpec | false)[] {
     most > 1 && {
       name: 'n',
       label: 'Number of images',
-      type: 'number',
+      kind: 'number',
       choices: numbers.map((number) => [number === '1' ? '' : number, number]),
     },
     choice(
@@ -95,12 +80,12 @@ function imageFields(situation: Situation): readonly (FieldSpec | false)[] {
       name: 'output_compression',
       label: 'Quality of the file',
       hint: '0 for the smallest file, 100 for the best.',
-      type: 'number',
+      kind: 'number',
       min: 0,
       max: 100,
       step: 1,
       placeholder: '100',
-      isMore: true,
+      isRare: true,
     },
     choice('background', 'Background', choicesOf(AUTOMATIC, 'transparent', 'opaque')),
     hasOwnSizes &&
@@ -112,32 +97,32 @@ function imageFields(situation: Situation): readonly (FieldSpec | false)[] {
   ];
 }
 
-const AUDIO_FIELDS: readonly FieldSpec[] = [
+const AUDIO_FIELDS: readonly FormField[] = [
   {
     name: 'voice',
     label: 'Voice',
     hint: 'A name that the model knows, such as alloy.',
-    type: 'text',
+    input: { maxLength: 64 },
     placeholder: "The model's own",
   },
   choice('format', 'File format', formats('mp3', 'wav', 'opus', 'aac', 'flac', 'pcm'), false),
-  { name: 'instructions', label: 'How to speak', type: 'area', isMore: true },
+  { name: 'instructions', label: 'How to speak', kind: 'area', isRare: true },
   {
     name: 'speed',
     label: 'Speed',
-    type: 'number',
+    kind: 'number',
     min: 0.25,
     max: 4,
     step: 0.05,
     placeholder: '1',
-    isMore: true,
+    isRare: true,
   },
-  { ...SECONDS, hint: 'For models that support it.', max: 600, isMore: true },
+  { ...SECONDS, hint: 'For models that support it.', max: 600, isRare: true },
   SEED,
 ];
 
 /** The fields that a draft can have. */
-export function fieldsFor(situation: Situation): readonly FieldSpec[] {
+export function fieldsFor(situation: Situation): readonly FormField[] {
   if (situation.kind === 'audio') return AUDIO_FIELDS;
   if (situation.kind === 'image') return imageFields(situation).filter((field) => field !== false);
   const usual = situation.model.limits['default_duration'];
@@ -154,18 +139,12 @@ export function faultsOf(situation: Situation): Readonly<Record<string, string>>
   const prompt = values['prompt'] ?? '';
   if (prompt.trim() === '') faults['prompt'] = 'Write what to make.';
   if ([...prompt].length > MAX_PROMPT) faults['prompt'] = 'Use at most 32,000 characters.';
-  for (const { name, type, min = -Infinity, max = Infinity, step, choices } of fieldsFor(
-    situation,
-  )) {
+  for (const field of fieldsFor(situation)) {
+    const { name, choices } = field;
     const text = values[name]?.trim() ?? '';
-    if (text === '') continue;
-    const number = Number(text);
-    const isWhole = step !== 1 || Number.isSafeInteger(number);
-    if (type === 'number' && !(number >= min && number <= max && isWhole)) {
-      const range = max === Infinity ? `from ${min}` : `from ${min} to ${max}`;
-      faults[name] = `Use a ${step === 1 ? 'whole ' : ''}number ${range}.`;
-    }
-    if (choices && !choices.some(([value]) => value === text)) {
+    const fault = fieldFault(field, text);
+    if (fault !== undefined) faults[name] = fault;
+    if (text !== '' && choices && !choices.some((one) => pairOf(one)[0] === text)) {
       faults[name] = 'This model does not have it. Choose another.';
     }
   }

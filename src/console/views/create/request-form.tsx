@@ -1,12 +1,13 @@
 import type { RefObject } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { Button } from '../../components/button.tsx';
-import { Form, SelectField, TextArea, TextField } from '../../components/field.tsx';
+import { Form, SelectField, TextArea } from '../../components/field.tsx';
+import { FormFields, focusFault } from '../../components/form-fields.tsx';
 import { formatCredits } from '../../components/format.ts';
 import { FromProgram } from '../../components/snippets.tsx';
 import { ErrorState } from '../../components/states.tsx';
 import type { Kind } from './draft.ts';
-import { type FieldSpec, faultsOf, fieldsFor } from './fields.ts';
+import { faultsOf, fieldsFor } from './fields.ts';
 import { StartImages, useUploads } from './inputs.tsx';
 import { MaskEditor } from './mask-editor.tsx';
 import { estimateOf, requestOf, sdkOf, shownOf } from './request.ts';
@@ -54,7 +55,14 @@ export function RequestForm({ studio }: StudioPartProps) {
             <ShapePicker studio={studio} error={faults.faultOf('size')} />
           </>
         )}
-        <Options {...{ studio, faults }} />
+        <FormFields
+          class="columns pairs"
+          more="More options"
+          fields={fieldsFor(studio)}
+          values={draft.values}
+          errorOf={faults.faultOf}
+          onValues={fill}
+        />
         {faults.error && <ErrorState error={faults.error} onRetry={canSend ? send : undefined} />}
         <Send {...{ studio, canSend }} />
         <div class="row">
@@ -117,25 +125,6 @@ function Prompt({ studio: { kind, draft, fill }, faults }: FormPartProps) {
   );
 }
 
-/** The fields that the model and the draft have, the rarer ones folded away. */
-function Options({ studio, faults }: FormPartProps) {
-  const { faultOf, isMoreOpen, setMoreOpen } = faults;
-  const specs = fieldsFor(studio);
-  const control = (spec: FieldSpec) => (
-    <FieldControl key={spec.name} {...{ studio, spec }} error={faultOf(spec.name)} />
-  );
-  const main = specs.filter(({ isMore }) => !isMore);
-  return (
-    <>
-      {main.length > 0 && <div class="columns pairs">{main.map(control)}</div>}
-      <details open={isMoreOpen} onToggle={({ currentTarget }) => setMoreOpen(currentTarget.open)}>
-        <summary>More options</summary>
-        <div class="columns pairs">{specs.filter(({ isMore }) => isMore).map(control)}</div>
-      </details>
-    </>
-  );
-}
-
 interface SendProps extends StudioPartProps {
   readonly canSend: boolean;
 }
@@ -180,29 +169,6 @@ function Price({ credits, available }: PriceProps) {
   );
 }
 
-interface FieldControlProps extends StudioPartProps {
-  readonly spec: FieldSpec;
-  readonly error: string | undefined;
-}
-
-/** A field of a request, as its declaration says. */
-function FieldControl({ studio, spec, error }: FieldControlProps) {
-  const { name, label, hint, type, choices, min, max, step, placeholder } = spec;
-  const value = studio.draft.values[name] ?? '';
-  const onValue = (given: string) => studio.fill({ [name]: given });
-  const common = { label, hint, error, value, onValue };
-  if (choices) {
-    // What another model had stays visible, with its fault.
-    const isKnown = choices.some(([one]) => one === value);
-    const all = isKnown ? choices : [...choices, [value, value] as const];
-    return <SelectField {...common} choices={all} />;
-  }
-  if (type === 'area') return <TextArea {...common} rows={2} dir="auto" maxLength={4096} />;
-  if (type === 'text') return <TextField {...common} maxLength={64} placeholder={placeholder} />;
-  const limits = { min, max, step, placeholder };
-  return <TextField {...common} type="number" inputMode="decimal" {...limits} />;
-}
-
 /** Fields of the form that no declaration has. */
 const FIXED = ['model', 'prompt', 'size'];
 
@@ -215,14 +181,9 @@ type FormFaults = ReturnType<typeof useFormFaults>;
 function useFormFaults(form: RefObject<HTMLFormElement | null>, studio: Studio) {
   const { draft, error, isBusy } = studio;
   const [isTried, setTried] = useState(false);
-  const [isMoreOpen, setMoreOpen] = useState(false);
   const faults = faultsOf(studio);
   const specs = fieldsFor(studio);
   const param = error?.param ?? null;
-  const isMore = (name: string) => specs.some((spec) => spec.isMore && spec.name === name);
-  useEffect(() => {
-    if (param !== null && isMore(param)) setMoreOpen(true);
-  }, [error]);
   useEffect(() => {
     // A button that is disabled while it is busy loses the focus.
     if (!isBusy && isTried && document.activeElement === document.body) {
@@ -244,17 +205,11 @@ function useFormFaults(form: RefObject<HTMLFormElement | null>, studio: Studio) 
     inputFault: isOfInputs ? error!.message : undefined,
     /** The server's error, unless it stands at a field. */
     error: isShown ? undefined : error,
-    /** Whether the fields that are folded away are shown. */
-    isMoreOpen,
-    setMoreOpen,
     /** Shows all faults and moves the focus to the first. @returns whether there are none */
     check: () => {
       setTried(true);
-      const names = Object.keys(faults);
-      if (names.length === 0) return true;
-      if (names.some(isMore)) setMoreOpen(true);
-      // After the faults are rendered.
-      setTimeout(() => form.current!.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus());
+      if (Object.keys(faults).length === 0) return true;
+      focusFault(form.current!);
       return false;
     },
     /** Forgets that the form was sent, so that empty fields are no faults. */

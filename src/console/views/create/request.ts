@@ -25,9 +25,9 @@ export function requestOf(situation: Situation): MediaRequest {
   const fields: Record<string, unknown> = { model: model.id, prompt: values['prompt'] ?? '' };
   const size = values['size']?.trim();
   if (kind !== 'audio' && size) fields['size'] = size;
-  for (const { name, type } of fieldsFor(situation)) {
+  for (const { name, kind: control } of fieldsFor(situation)) {
     const text = values[name]?.trim();
-    if (text) fields[name] = type === 'number' ? Number(text) : text;
+    if (text) fields[name] = control === 'number' ? Number(text) : text;
   }
   if (isEdit(situation)) {
     const edit = { images: inputs, mask: isDrawn(mask) ? mask : null };

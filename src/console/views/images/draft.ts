@@ -1,14 +1,8 @@
 import { useEffect, useRef } from 'preact/hooks';
 import { keepFirst, readKept } from '../../api/storage.ts';
+import type { Values } from '../../components/form-field.ts';
 import { open, type Place } from '../../components/navigation.tsx';
-import {
-  type Draft,
-  isShared,
-  type Operation,
-  placeOf,
-  type Values,
-  valuesOf,
-} from './operations.ts';
+import { type Draft, isShared, type Operation, placeOf, valuesOf } from './operations.ts';
 import type { ImagesStore } from './store.ts';
 
 /** Milliseconds after the last key before the address changes: browsers limit changes of it. */

@@ -1,9 +1,8 @@
 import type { RefObject } from 'preact';
 import { useMemo, useRef, useState } from 'preact/hooks';
 import { Button, CloseButton } from '../../components/button.tsx';
-import { useObjectUrl } from '../../components/files.ts';
+import { useObjectUrl, visible } from '../../components/files.ts';
 import { formatBytes, formatPercent } from '../../components/format.ts';
-import { visible } from './intake.ts';
 import { coloursOf, summaryOf } from './report.ts';
 import { type ImagesStore, type Item, isBusy } from './store.ts';
 

@@ -81,11 +81,6 @@ async function childrenOf(folder: FileSystemDirectoryEntry): Promise<readonly Fi
   return children.toSorted((one, other) => one.name.localeCompare(other.name));
 }
 
-/** A path without control characters, which could make it look like another one. */
-export function visible(path: string): string {
-  return path.replace(/[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu, '\ufffd');
-}
-
 /** Characters of a name that is sent: the server refuses names beyond 1024. */
 const MAX_NAME = 200;
 

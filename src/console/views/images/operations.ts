@@ -1,5 +1,7 @@
 import type { OperationRecord } from '../../../http/routes/server/operations.ts';
 import type { DeepReadonly } from '../../../schema/json.ts';
+import { withQuery } from '../../components/filters.ts';
+import type { Files, Values } from '../../components/form-field.ts';
 
 export type Operation = DeepReadonly<Omit<OperationRecord, 'object'>>;
 
@@ -8,14 +10,10 @@ export type OperationField = Operation['fields'][number];
 
 type Value = NonNullable<OperationField['default']>;
 
-/** Texts of a form by field; empty or missing for a field that is not sent, one line for an item of a list. */
-export type Values = Readonly<Record<string, string>>;
-
 /** The options of an operation, as the reader edits them. */
 export interface Draft {
   readonly values: Values;
-  /** Files of its form by field. */
-  readonly files: Readonly<Record<string, readonly File[]>>;
+  readonly files: Files;
 }
 
 /** Words of names that are not written in small letters. */
@@ -79,8 +77,7 @@ export function placeOf(operation: Operation, values: Values): string {
     if (type === 'file' || value.length > MAX_SHARED) continue;
     if (value !== '' || initial[name] !== '') query.set(name, value);
   }
-  const place = `images/${operation.name}`;
-  return query.size === 0 ? place : `${place}?${query}`;
+  return withQuery(`images/${operation.name}`, query);
 }
 
 /** Whether the address has all values. */

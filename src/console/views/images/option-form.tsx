@@ -1,20 +1,12 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { Button } from '../../components/button.tsx';
 import { Form, SelectField } from '../../components/field.tsx';
+import { FormFields, focusFault } from '../../components/form-fields.tsx';
 import { open } from '../../components/navigation.tsx';
 import { FromProgram } from '../../components/snippets.tsx';
 import { commandOf, requestOf } from './commands.ts';
-import { FieldControl } from './field-control.tsx';
-import { faultsOf, groupsOf } from './form.ts';
-import {
-  type Draft,
-  isShared,
-  labelOf,
-  type Operation,
-  type OperationField,
-  placeOf,
-  valuesOf,
-} from './operations.ts';
+import { faultsOf, fieldsOf } from './form.ts';
+import { type Draft, isShared, labelOf, type Operation, placeOf, valuesOf } from './operations.ts';
 import { type ImagesState, type ImagesStore, isBusy, jobOf } from './store.ts';
 
 interface OptionFormProps {
@@ -31,15 +23,13 @@ export function OptionForm({ store, state, all, operation, draft, onDraft }: Opt
   const { items, halt } = state;
   const [isTried, setTried] = useState(false);
   const form = useRef<HTMLFormElement>(null);
-  const more = useRef<HTMLDetailsElement>(null);
   const job = jobOf(operation, draft);
-  const faults = faultsOf(operation, draft.values);
+  const fields = fieldsOf(operation, all);
+  const faults = faultsOf(fields, draft.values);
   const refused = halt?.status === 400 ? halt : null;
   useEffect(() => setTried(false), [operation]);
-  const focusFault = () =>
-    form.current!.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
   useEffect(() => {
-    if (refused) focusFault();
+    if (refused) focusFault(form.current!);
   }, [refused]);
   const choose = (name: string) => {
     const chosen = all.find((one) => one.name === name)!;
@@ -52,33 +42,14 @@ export function OptionForm({ store, state, all, operation, draft, onDraft }: Opt
   const ids = (due.length > 0 ? due : items).map(({ id }) => id);
   const run = () => {
     setTried(true);
-    if (faults.size > 0) setTimeout(focusFault);
+    if (faults.size > 0) focusFault(form.current!);
     else store.start(job, ids);
   };
-  const errorOf = (field: OperationField) => {
-    if (refused?.param === field.name) return refused.message.replace(`${field.name}: `, '');
-    const isEmpty = (draft.values[field.name] ?? '').trim() === '';
-    return isEmpty && !isTried ? undefined : faults.get(field.name);
+  const textOf = (name: string) => (draft.values[name] ?? '').trim();
+  const errorOf = (name: string) => {
+    if (refused?.param === name) return refused.message.replace(`${name}: `, '');
+    return textOf(name) === '' && !isTried ? undefined : faults.get(name);
   };
-  const { main, further } = groupsOf(operation, all);
-  const render = (field: OperationField) => (
-    <FieldControl
-      key={`${operation.name} ${field.name}`}
-      field={field}
-      value={draft.values[field.name] ?? ''}
-      files={draft.files[field.name] ?? []}
-      error={errorOf(field)}
-      onValue={(value) => onDraft({ values: { ...draft.values, [field.name]: value } })}
-      onFiles={(files) => onDraft({ files: { ...draft.files, [field.name]: files } })}
-    />
-  );
-  const areFurtherUsed = further.some(
-    (field) => errorOf(field) !== undefined || (draft.values[field.name] ?? '') !== '',
-  );
-  useEffect(() => {
-    // They stay open when the last value is removed, since the reader is there.
-    if (areFurtherUsed) more.current!.open = true;
-  }, [areFurtherUsed, operation]);
   return (
     <Form class="card options" ref={form} onSubmit={run} noValidate aria-label="Options">
       <SelectField
@@ -88,13 +59,17 @@ export function OptionForm({ store, state, all, operation, draft, onDraft }: Opt
         choices={all.map(({ name }) => [name, labelOf(name)] as const)}
         onValue={choose}
       />
-      <div class="fields">{main.map(render)}</div>
-      {further.length > 0 && (
-        <details ref={more}>
-          <summary>More options of the output</summary>
-          <div class="fields">{further.map(render)}</div>
-        </details>
-      )}
+      <FormFields
+        key={operation.name}
+        class="fields"
+        more="More options of the output"
+        fields={fields}
+        {...draft}
+        errorOf={errorOf}
+        isUsed={fields.some(({ name, isRare }) => isRare && textOf(name) !== '')}
+        onValues={(changed) => onDraft({ values: { ...draft.values, ...changed } })}
+        onFiles={(changed) => onDraft({ files: { ...draft.files, ...changed } })}
+      />
       {!isShared(draft.values) && (
         <p class="hint">This text is too long for the address, so the address does not share it.</p>
       )}

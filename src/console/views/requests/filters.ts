@@ -1,36 +1,43 @@
-/** Parameters of the address, and of the server's list, with their labels. */
-export const FILTERS = {
-  status: 'Status',
-  text: 'Search',
-  since: 'Time',
-  account: 'Account',
-  key: 'Key id',
-  model: 'Model',
-  provider: 'Provider',
-  tag: 'Tag',
-  sign_ins: 'With sign-ins',
-} as const;
+import { queryOf } from '../../components/filters.ts';
+import type { FormField, Values } from '../../components/form-field.ts';
 
-export type FilterName = keyof typeof FILTERS;
-export type Filters = Readonly<Record<FilterName, string>>;
+const late = (name: string, label: string): FormField => ({
+  ...{ name, label, kind: 'late', placeholder: 'All' },
+});
 
-export function filtersOf(query: URLSearchParams): Filters {
-  const names = Object.keys(FILTERS) as FilterName[];
-  return Object.fromEntries(names.map((name) => [name, query.get(name) ?? ''])) as Filters;
-}
-
-function queryOf(filters: Filters): URLSearchParams {
-  return new URLSearchParams(Object.entries(filters).filter(([, value]) => value !== ''));
-}
-
-/** The place of filters within the console. */
-export function placeOf(filters: Filters): string {
-  const query = queryOf(filters);
-  return query.size === 0 ? 'requests' : `requests?${query}`;
-}
+/** Parameters of the address, and of the server's list. */
+export const FILTERS: readonly FormField[] = [
+  {
+    name: 'status',
+    label: 'Status',
+    choices: [
+      ['', 'All'],
+      ['2xx', 'Succeeded'],
+      ['4xx', 'Refused'],
+      ['5xx', 'Failed'],
+    ],
+  },
+  late('text', 'Search'),
+  {
+    name: 'since',
+    label: 'Time',
+    choices: [
+      ['', 'All'],
+      ['15m', 'Last 15 minutes'],
+      ['24h', 'Last 24 hours'],
+      ['7d', 'Last 7 days'],
+    ],
+  },
+  late('account', 'Account'),
+  late('key', 'Key id'),
+  late('model', 'Model'),
+  late('provider', 'Provider'),
+  late('tag', 'Tag'),
+  { name: 'sign_ins', label: 'With sign-ins', kind: 'switch', byDefault: false },
+];
 
 /** Path of the list on the server, or of its events. */
-export function pathOf(filters: Filters, events: '' | '/events' = ''): string {
+export function pathOf(filters: Values, events: '' | '/events' = ''): string {
   const query = queryOf(filters);
   if (events === '') query.set('limit', '100');
   else query.delete('since');

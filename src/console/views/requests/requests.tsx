@@ -1,4 +1,3 @@
-import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { RequestRecord } from '../../../store/requests/record.ts';
 import { useAction } from '../../api/action.ts';
@@ -6,87 +5,46 @@ import { useEvents } from '../../api/live.ts';
 import { sendJson } from '../../api/request.ts';
 import { useJson } from '../../api/resource.ts';
 import { Button } from '../../components/button.tsx';
-import { Checkbox, SelectField } from '../../components/field.tsx';
+import { Checkbox } from '../../components/field.tsx';
+import { filtersOf, placeOf } from '../../components/filters.ts';
+import { FilterFields } from '../../components/form-fields.tsx';
 import {
   formatCredits,
   formatDuration,
   formatNumber,
   formatTime,
 } from '../../components/format.ts';
-import { LateField, OlderButton } from '../../components/list.tsx';
+import { OlderButton } from '../../components/list.tsx';
 import { open, type ViewProps } from '../../components/navigation.tsx';
 import { FromProgram } from '../../components/snippets.tsx';
 import { Empty, ErrorState, Loading } from '../../components/states.tsx';
 import { Table } from '../../components/table.tsx';
-import { FILTERS, type FilterName, type Filters, filtersOf, pathOf, placeOf } from './filters.ts';
+import { FILTERS, pathOf } from './filters.ts';
 import { RequestDetail } from './request-detail.tsx';
 import css from './requests.css';
 
 export const style = css;
 
-/** Choices of filters that are no free texts. */
-const CHOICES = {
-  status: [
-    ['', 'All'],
-    ['2xx', 'Succeeded'],
-    ['4xx', 'Refused'],
-    ['5xx', 'Failed'],
-  ],
-  since: [
-    ['', 'All'],
-    ['15m', 'Last 15 minutes'],
-    ['24h', 'Last 24 hours'],
-    ['7d', 'Last 7 days'],
-  ],
-} as const;
-
 /** The requests of all accounts, for the owner. */
 export default function Requests({ place }: ViewProps) {
-  const filters = filtersOf(place.query);
+  const filters = filtersOf(FILTERS, place.query);
   const path = pathOf(filters);
   const [isLive, setLive] = useState(true);
   return (
     <>
       <h1>Requests</h1>
-      <FilterFields filters={filters}>
+      <FilterFields
+        fields={FILTERS}
+        values={filters}
+        onValues={(changed) =>
+          open(placeOf('requests', { ...filters, ...changed }), { replace: true })
+        }
+      >
         <Checkbox label="Live" checked={isLive} onChecked={setLive} />
       </FilterFields>
       <RequestList key={path} path={path} events={isLive ? pathOf(filters, '/events') : null} />
       <FromProgram what="This list" request={{ method: 'GET', path }} />
     </>
-  );
-}
-
-interface FilterFieldsProps {
-  readonly filters: Filters;
-  readonly children: ComponentChildren;
-}
-
-function FilterFields({ filters, children }: FilterFieldsProps) {
-  const change = (name: FilterName, value: string) =>
-    open(placeOf({ ...filters, [name]: value }), { replace: true });
-  return (
-    <fieldset class="filters">
-      <legend class="hidden">What is shown</legend>
-      {(Object.entries(FILTERS) as [FilterName, string][]).map(([name, label]) => {
-        const shared = { key: name, label, value: filters[name] };
-        const onValue = (value: string) => change(name, value);
-        if (name === 'status' || name === 'since') {
-          return <SelectField {...shared} choices={CHOICES[name]} onValue={onValue} />;
-        }
-        if (name !== 'sign_ins')
-          return <LateField {...shared} placeholder="All" onValue={onValue} />;
-        return (
-          <Checkbox
-            key={name}
-            label={label}
-            checked={filters[name] === 'true'}
-            onChecked={(checked) => onValue(checked ? 'true' : '')}
-          />
-        );
-      })}
-      {children}
-    </fieldset>
   );
 }
 

@@ -1,40 +1,21 @@
-import type { Task } from '../../api/tasks.ts';
+import { TASK_STATES, TASK_TYPES, type Task } from '../../api/tasks.ts';
+import { queryOf } from '../../components/filters.ts';
+import type { FormField, Values } from '../../components/form-field.ts';
 
-/** What the list shows; an empty text for all. */
-export interface TaskFilters {
-  readonly status: string;
-  readonly type: string;
-  readonly model: string;
-  /** Days of creation, UTC. */
-  readonly from: string;
-  readonly to: string;
-}
-
-const NAMES = ['status', 'type', 'model', 'from', 'to'] as const;
+/** What the list shows; an empty text for all. Days of creation are UTC. */
+export const FILTERS: readonly FormField[] = [
+  { name: 'status', label: 'State', choices: [['', 'All'], ...TASK_STATES] },
+  { name: 'type', label: 'Type', choices: [['', 'All'], ...TASK_TYPES] },
+  { name: 'model', label: 'Model', kind: 'late', placeholder: 'All' },
+  { name: 'from', label: 'From', input: { type: 'date' } },
+  { name: 'to', label: 'To', input: { type: 'date' } },
+];
 
 /** Tasks of one page. */
 const PAGE = 25;
 
-export function filtersOf(query: URLSearchParams): TaskFilters {
-  return Object.fromEntries(
-    NAMES.map((name) => [name, query.get(name) ?? '']),
-  ) as unknown as TaskFilters;
-}
-
-function queryOf(filters: TaskFilters): URLSearchParams {
-  return new URLSearchParams(
-    NAMES.flatMap((name) => (filters[name] === '' ? [] : [[name, filters[name]]])),
-  );
-}
-
-/** The place of filters within the console. */
-export function placeOf(filters: TaskFilters): string {
-  const query = queryOf(filters);
-  return query.size === 0 ? 'tasks' : `tasks?${query}`;
-}
-
 /** Path of the list on the server. */
-export function pathOf(filters: TaskFilters): string {
+export function pathOf(filters: Values): string {
   const query = queryOf(filters);
   query.set('include', 'request');
   query.set('limit', String(PAGE));
@@ -42,11 +23,14 @@ export function pathOf(filters: TaskFilters): string {
 }
 
 /** Whether filters let a task through that was created just now. */
-export function admits(filters: TaskFilters, { status, type, model }: Task): boolean {
+export function admits(filters: Values, task: Task): boolean {
+  const isSame = (name: 'status' | 'type' | 'model') =>
+    !filters[name] || filters[name] === task[name];
+  const { to } = filters;
   return (
-    (filters.status === '' || filters.status === status) &&
-    (filters.type === '' || filters.type === type) &&
-    (filters.model === '' || filters.model === model) &&
-    (filters.to === '' || filters.to >= new Date().toISOString().slice(0, 10))
+    isSame('status') &&
+    isSame('type') &&
+    isSame('model') &&
+    (!to || to >= new Date().toISOString().slice(0, 10))
   );
 }

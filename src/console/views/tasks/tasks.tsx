@@ -1,16 +1,18 @@
 import { useEffect } from 'preact/hooks';
 import { useTaskList } from '../../api/task-list.ts';
-import { hasEnded, TASK_STATES, TASK_TYPES, type Task } from '../../api/tasks.ts';
-import { SelectField, TextField } from '../../components/field.tsx';
+import { hasEnded, type Task } from '../../api/tasks.ts';
+import { filtersOf, placeOf } from '../../components/filters.ts';
+import type { Values } from '../../components/form-field.ts';
+import { FilterFields } from '../../components/form-fields.tsx';
 import { formatCredits, formatDuration } from '../../components/format.ts';
-import { LateField, OlderButton } from '../../components/list.tsx';
+import { OlderButton } from '../../components/list.tsx';
 import { Link, open, type ViewProps } from '../../components/navigation.tsx';
 import { FromProgram } from '../../components/snippets.tsx';
 import { Empty, ErrorState, Loading } from '../../components/states.tsx';
 import { Table } from '../../components/table.tsx';
 import { TaskState, Thumbnail } from '../../components/task-files.tsx';
 import { Time } from '../../components/time.tsx';
-import { admits, filtersOf, pathOf, placeOf, type TaskFilters } from './filters.ts';
+import { admits, FILTERS, pathOf } from './filters.ts';
 import { TaskDetail } from './task-detail.tsx';
 import css from './tasks.css';
 
@@ -27,65 +29,30 @@ export default function Tasks({ place }: ViewProps) {
 
 /** All tasks that the filters of the address let through, newest first, live. */
 function TaskTable({ query }: { readonly query: URLSearchParams }) {
-  const filters = filtersOf(query);
+  const filters = filtersOf(FILTERS, query);
   const path = pathOf(filters);
-  const change = (changed: Partial<TaskFilters>) =>
-    open(placeOf({ ...filters, ...changed }), { replace: true });
   return (
     <>
       <h1>Tasks</h1>
       <p class="muted">
         Images, video and audio are made in the background. This list follows them as they change.
       </p>
-      <Filters filters={filters} change={change} />
+      <FilterFields
+        fields={FILTERS}
+        values={filters}
+        onValues={(changed) =>
+          open(placeOf('tasks', { ...filters, ...changed }), { replace: true })
+        }
+      />
       <List key={path} path={path} filters={filters} />
       <FromProgram what="This list" request={{ method: 'GET', path }} />
     </>
   );
 }
 
-interface FiltersProps {
-  readonly filters: TaskFilters;
-  readonly change: (changed: Partial<TaskFilters>) => void;
-}
-
-function Filters({ filters, change }: FiltersProps) {
-  const { status, type, model, from, to } = filters;
-  return (
-    <fieldset class="filters">
-      <legend class="hidden">What is shown</legend>
-      <SelectField
-        label="State"
-        value={status}
-        choices={[['', 'All'], ...TASK_STATES]}
-        onValue={(value) => change({ status: value })}
-      />
-      <SelectField
-        label="Type"
-        value={type}
-        choices={[['', 'All'], ...TASK_TYPES]}
-        onValue={(value) => change({ type: value })}
-      />
-      <LateField
-        label="Model"
-        placeholder="All"
-        value={model}
-        onValue={(value) => change({ model: value })}
-      />
-      <TextField
-        label="From"
-        type="date"
-        value={from}
-        onValue={(value) => change({ from: value })}
-      />
-      <TextField label="To" type="date" value={to} onValue={(value) => change({ to: value })} />
-    </fieldset>
-  );
-}
-
 interface ListProps {
   readonly path: string;
-  readonly filters: TaskFilters;
+  readonly filters: Values;
 }
 
 /** Tasks that the filters no longer let through stay, so that nothing vanishes while it is read. */

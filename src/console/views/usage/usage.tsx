@@ -4,8 +4,10 @@ import { SERVER } from '../../api/request.ts';
 import { useJson } from '../../api/resource.ts';
 import { Button } from '../../components/button.tsx';
 import { Chart } from '../../components/chart.tsx';
-import { SelectField, TextField } from '../../components/field.tsx';
+import { SelectField } from '../../components/field.tsx';
 import { Figures } from '../../components/figures.tsx';
+import type { FormField, Values } from '../../components/form-field.ts';
+import { FilterFields } from '../../components/form-fields.tsx';
 import {
   formatCredits,
   formatDay,
@@ -14,7 +16,6 @@ import {
   formatRoundCredits,
   formatShortDay,
 } from '../../components/format.ts';
-import { LateField } from '../../components/list.tsx';
 import { open, type ViewProps } from '../../components/navigation.tsx';
 import { FromProgram } from '../../components/snippets.tsx';
 import { Empty, Loaded } from '../../components/states.tsx';
@@ -94,6 +95,11 @@ export default function Usage({ place, session }: ViewProps) {
   );
 }
 
+const OWNERS = [
+  ['own', 'This account'],
+  ['all', 'All accounts'],
+] as const;
+
 interface FiltersProps {
   readonly question: Question;
   readonly isOwner: boolean;
@@ -102,53 +108,26 @@ interface FiltersProps {
 }
 
 function Filters({ question, isOwner, now, change }: FiltersProps) {
-  const { from, to, by, all } = question;
-  const dimensions = (Object.entries(DIMENSIONS) as [Dimension, string][]).filter(
-    ([name]) => all || name !== 'account',
-  );
+  const { from, to, by, all, tag } = question;
+  const dimensions = Object.entries(DIMENSIONS).filter(([name]) => all || name !== 'account');
+  const fields: readonly (FormField | false)[] = [
+    { name: 'from', label: 'From', input: { type: 'date', max: to } },
+    { name: 'to', label: 'To', input: { type: 'date', min: from } },
+    { name: 'by', label: 'By', choices: dimensions },
+    by === 'tag' && { name: 'tag', label: 'Name of the tag', kind: 'late' },
+    isOwner && { name: 'of', label: 'Of', choices: OWNERS },
+  ];
+  const onValues = ({ of: owner, ...changed }: Values) => {
+    if (owner) change(owner === 'all' ? { all: true, by: 'account' } : { all: false, by: 'model' });
+    // A day or a name that is emptied is not given yet.
+    else if (Object.values(changed).every(Boolean)) change(changed as Partial<Question>);
+  };
   return (
-    <fieldset class="filters">
-      <legend class="hidden">What is shown</legend>
-      <TextField
-        label="From"
-        type="date"
-        value={from}
-        max={to}
-        onValue={(day) => day && change({ from: day })}
-      />
-      <TextField
-        label="To"
-        type="date"
-        value={to}
-        min={from}
-        onValue={(day) => day && change({ to: day })}
-      />
-      <SelectField
-        label="By"
-        value={by}
-        choices={dimensions}
-        onValue={(chosen) => change({ by: chosen as Dimension })}
-      />
-      {by === 'tag' && (
-        <LateField
-          label="Name of the tag"
-          value={question.tag}
-          onValue={(tag) => tag && change({ tag })}
-        />
-      )}
-      {isOwner && (
-        <SelectField
-          label="Of"
-          value={all ? 'all' : 'own'}
-          choices={[
-            ['own', 'This account'],
-            ['all', 'All accounts'],
-          ]}
-          onValue={(chosen) =>
-            change(chosen === 'all' ? { all: true, by: 'account' } : { all: false, by: 'model' })
-          }
-        />
-      )}
+    <FilterFields
+      fields={fields.filter((field) => field !== false)}
+      values={{ from, to, by, tag, of: all ? 'all' : 'own' }}
+      onValues={onValues}
+    >
       <div class="row presets">
         {PRESETS.map((count) => {
           const period = lastDays(count, now);
@@ -165,7 +144,7 @@ function Filters({ question, isOwner, now, change }: FiltersProps) {
           );
         })}
       </div>
-    </fieldset>
+    </FilterFields>
   );
 }
 

@@ -1,5 +1,5 @@
 import type { ComponentChildren, InputHTMLAttributes } from 'preact';
-import { Button } from '../../components/button.tsx';
+import { Button } from './button.tsx';
 import {
   Checkbox,
   Fault,
@@ -9,13 +9,13 @@ import {
   TextArea,
   TextField,
   type TextFieldProps,
-} from '../../components/field.tsx';
-import { choicesOf, controlOf, hintOf, sliderOf } from './form.ts';
-import { visible } from './intake.ts';
-import { defaultOf, labelOf, type OperationField } from './operations.ts';
+} from './field.tsx';
+import { visible } from './files.ts';
+import { type FormField, pairOf } from './form-field.ts';
+import { LateField } from './list.tsx';
 
-export interface FieldControlProps {
-  readonly field: OperationField;
+interface FieldControlProps {
+  readonly field: FormField;
   readonly value: string;
   readonly files: readonly File[];
   readonly error: string | undefined;
@@ -23,50 +23,47 @@ export interface FieldControlProps {
   readonly onFiles: (files: readonly File[]) => void;
 }
 
-/** The control for a field of an operation. */
+/** The control of a field, as its declaration says. */
 export function FieldControl(props: FieldControlProps) {
   const { field, value, error, onValue } = props;
-  const { name, required } = field;
-  const label = labelOf(name);
-  const common = { label, hint: hintOf(field), value, error, onValue };
-  switch (controlOf(field)) {
+  const { label, hint, kind, choices, min, max, step, isRequired = false } = field;
+  const common = { label, hint, value, error, onValue };
+  const input = { placeholder: field.placeholder, required: isRequired, ...field.input };
+  if (choices) {
+    // A value that is no longer a choice stays visible.
+    const isKnown = value === '' || choices.some((one) => pairOf(one)[0] === value);
+    return <SelectField {...common} choices={isKnown ? choices : [...choices, value]} />;
+  }
+  switch (kind) {
     case 'file':
+    case 'files':
       return <FileControl {...props} />;
     case 'switch':
       return <Switch {...props} />;
-    case 'choice':
-      return <SelectField {...common} choices={choicesOf(field, value)} />;
     case 'document':
       return <DocumentControl {...props} />;
-    case 'number':
-      return (
-        <PairedText
-          {...common}
-          inputMode={field.type === 'integer' ? 'numeric' : 'decimal'}
-          placeholder={defaultOf(field) || (required ? '' : 'auto')}
-          picker={<Slider {...props} />}
-        />
-      );
+    case 'slider':
+      return <PairedText {...common} {...input} picker={<Slider {...props} />} />;
     case 'colour':
-      return (
-        <PairedText
-          {...common}
-          spellcheck={false}
-          placeholder={defaultOf(field)}
-          picker={
-            <input
-              type="color"
-              aria-label={`${label}, picker`}
-              value={/^#[0-9a-f]{6}/i.exec(value)?.[0] ?? '#ffffff'}
-              onInput={reporting(onValue)}
-            />
-          }
-        />
-      );
+      return <PairedText {...common} {...input} picker={<ColourPicker {...props} />} />;
     case 'list':
       return <TextArea {...common} rows={2} spellcheck={false} />;
-    case 'text':
-      return <TextField {...common} placeholder={defaultOf(field)} required={required} />;
+    case 'area':
+      return <TextArea {...common} rows={2} dir="auto" maxLength={4096} />;
+    case 'late':
+      return <LateField {...common} placeholder={field.placeholder} />;
+    case 'number':
+      return (
+        <TextField
+          {...common}
+          {...{ min, max, step }}
+          {...input}
+          type="number"
+          inputMode="decimal"
+        />
+      );
+    default:
+      return <TextField autocomplete="off" {...common} {...input} />;
   }
 }
 
@@ -94,14 +91,13 @@ function PairedText({ label, hint, error, onValue, picker, ...rest }: PairedText
   );
 }
 
-function Slider({ field, value, onValue }: FieldControlProps) {
-  const slider = sliderOf(field);
+function Slider({ field: { label, slider }, value, onValue }: FieldControlProps) {
   if (!slider) return null;
   const { rest, ...limits } = slider;
   return (
     <input
       type="range"
-      aria-label={`${labelOf(field.name)}, slider`}
+      aria-label={`${label}, slider`}
       {...limits}
       value={Number(value) || (value === '' ? rest : 0)}
       onInput={reporting(onValue)}
@@ -109,19 +105,30 @@ function Slider({ field, value, onValue }: FieldControlProps) {
   );
 }
 
-function Switch({ field, value, error, onValue }: FieldControlProps) {
-  const byDefault = field.default === true;
+function ColourPicker({ field: { label }, value, onValue }: FieldControlProps) {
+  return (
+    <input
+      type="color"
+      aria-label={`${label}, picker`}
+      value={/^#[0-9a-f]{6}/i.exec(value)?.[0] ?? '#ffffff'}
+      onInput={reporting(onValue)}
+    />
+  );
+}
+
+function Switch({ field: { label, hint, byDefault }, value, error, onValue }: FieldControlProps) {
+  const change = (checked: boolean) => onValue(checked === byDefault ? '' : String(checked));
+  const checkbox = (text: ComponentChildren) => (
+    <Checkbox label={text} checked={(value || String(byDefault)) === 'true'} onChecked={change} />
+  );
+  if (!hint) return checkbox(label);
   return (
     <div class="switch">
-      <Checkbox
-        label={
-          <>
-            {labelOf(field.name)} <span class="hint">{hintOf(field)}</span>
-          </>
-        }
-        checked={value === '' ? byDefault : value === 'true'}
-        onChecked={(checked) => onValue(checked === byDefault ? '' : String(checked))}
-      />
+      {checkbox(
+        <>
+          {label} <span class="hint">{hint}</span>
+        </>,
+      )}
       <Fault text={error} />
     </div>
   );
@@ -132,16 +139,14 @@ const OWN = '(own)';
 
 /** A document: one of the presets by its name, or a text of the reader. */
 function DocumentControl({ field, value, error, onValue }: FieldControlProps) {
-  const presets = field.presets!;
+  const { label, hint, presets = [] } = field;
   const preset = presets.find(({ name }) => name === value.trim());
-  const label = labelOf(field.name);
   const choose = (chosen: string) =>
     onValue(chosen === OWN ? (preset?.text ?? presets[0]!.text) : chosen);
   return (
     <>
       <SelectField
-        label={label}
-        hint={hintOf(field)}
+        {...{ label, hint }}
         error={preset ? error : undefined}
         value={preset ? preset.name : OWN}
         choices={[...presets.map(({ name }) => name), [OWN, 'Your own, in YAML']]}
@@ -161,9 +166,7 @@ function DocumentControl({ field, value, error, onValue }: FieldControlProps) {
           class="mono"
           rows={14}
           spellcheck={false}
-          value={value}
-          error={error}
-          onValue={onValue}
+          {...{ value, error, onValue }}
         />
       )}
     </>
@@ -171,24 +174,22 @@ function DocumentControl({ field, value, error, onValue }: FieldControlProps) {
 }
 
 function FileControl({ field, files, error, onFiles }: FieldControlProps) {
+  const { label, hint, kind } = field;
+  const isMany = kind === 'files';
   return (
-    <Field
-      label={labelOf(field.name)}
-      hint={`${hintOf(field)} It is not part of the address.`}
-      error={error}
-    >
+    <Field {...{ label, hint, error }}>
       {(attributes) => (
         <div class="stack">
           <input
             {...attributes}
             type="file"
-            accept="image/*"
-            multiple={field.repeatable}
+            accept={field.accept}
+            multiple={isMany}
             onChange={({ currentTarget }) => {
               const chosen = [...(currentTarget.files ?? [])];
               // The list below shows what is chosen, also after another view was open.
               currentTarget.value = '';
-              onFiles(field.repeatable ? [...files, ...chosen] : chosen);
+              onFiles(isMany ? [...files, ...chosen] : chosen);
             }}
           />
           {files.length > 0 && (
