@@ -89,8 +89,9 @@ export function useTaskList(
     setPages((known) => withNext(known, page));
   });
   return {
-    /** Undefined until they are loaded. */
-    tasks: isLoaded ? tasks : undefined,
+    /** Undefined until the first page is loaded. */
+    data: isLoaded ? tasks : undefined,
+    items: isLoaded ? tasks : [],
     /** Why they were not loaded. */
     error: isLoaded ? undefined : first.error,
     hasMore,

@@ -24,3 +24,30 @@ export function FactList({ facts, class: className }: FactListProps) {
     </dl>
   );
 }
+
+type Fact = ComponentChildren | false;
+
+/** Short facts in one line; those without a value are not shown. */
+export function Facts({ facts }: { readonly facts: readonly Fact[] }) {
+  return <p class="facts">{facts.map((fact, index) => fact && <span key={index}>{fact}</span>)}</p>;
+}
+
+interface FailureProps {
+  readonly error: {
+    readonly message: string;
+    readonly code?: string | null;
+    readonly type: string;
+  };
+  readonly children?: ComponentChildren;
+}
+
+/** Why a task or a request failed, with its code. */
+export function Failure({ error, children }: FailureProps) {
+  return (
+    <div class="notice bad">
+      <p>{error.message}</p>
+      <Facts facts={[<code key="code">{error.code ?? error.type}</code>]} />
+      {children}
+    </div>
+  );
+}

@@ -2,10 +2,11 @@ import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { type Action, useAction } from '../api/action.ts';
 import { sendJson } from '../api/request.ts';
-import { useJson } from '../api/resource.ts';
+import { type Resource, useJson } from '../api/resource.ts';
 import { Button } from './button.tsx';
 import { Form, TextField, type TextFieldProps } from './field.tsx';
-import { ErrorState } from './states.tsx';
+import { ErrorState, Loaded } from './states.tsx';
+import { Table, type TableProps } from './table.tsx';
 
 /**
  * A list of the server, as far as it is loaded. Loading it again begins at the first page.
@@ -49,6 +50,37 @@ export function OlderButton({ older, hasMore, children }: OlderButtonProps) {
         {children}
       </Button>
     </p>
+  );
+}
+
+interface PagedTableProps<Row> extends Omit<TableProps<Row>, 'rows'> {
+  readonly list: Pick<Resource<unknown>, 'data' | 'error' | 'reload'> & {
+    readonly items: readonly Row[];
+    readonly older?: Action<[]>;
+    readonly hasMore?: boolean;
+  };
+  /** Shown in place of an empty list. */
+  readonly empty: ComponentChildren;
+  /** Title of the button for the next page. */
+  readonly more?: string;
+}
+
+/** A list of the server as a table, and the button for its next page. */
+export function PagedTable<Row>({ list, empty, more, ...table }: PagedTableProps<Row>) {
+  const { items, older, hasMore = false } = list;
+  return (
+    <Loaded resource={list}>
+      {() => (
+        <>
+          {items.length === 0 ? empty : <Table {...table} rows={items} />}
+          {older && (
+            <OlderButton older={older} hasMore={hasMore}>
+              {more}
+            </OlderButton>
+          )}
+        </>
+      )}
+    </Loaded>
   );
 }
 

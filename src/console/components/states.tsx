@@ -54,7 +54,7 @@ export function ErrorState({ error, onRetry }: ErrorStateProps) {
 }
 
 interface LoadedProps<Data> {
-  readonly resource: Resource<Data>;
+  readonly resource: Pick<Resource<Data>, 'data' | 'error' | 'reload'>;
   readonly children: (data: Data) => ComponentChildren;
 }
 

@@ -16,7 +16,7 @@ export type Column<Row> = readonly [
 /** Rows that are rendered at first, and each time that more are asked for. */
 const ROWS = 200;
 
-interface TableProps<Row> {
+export interface TableProps<Row> {
   /** Read to users of screen readers; visible if `showCaption` is set. */
   readonly caption: string;
   readonly showCaption?: boolean;

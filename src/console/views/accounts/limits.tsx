@@ -38,19 +38,29 @@ export function useActions(onDone: (result: Result) => void) {
   return { act: setAction as Act, dialogs };
 }
 
-interface ActionButtonProps {
-  readonly text: string;
-  readonly action: Action;
-  /** What screen readers read: the text and what is changed; the title of the action by default. */
-  readonly label?: string;
+interface ActionButtonsProps {
+  /** The actions by the texts of their buttons. */
+  readonly actions: readonly (readonly [text: string, action: Action])[];
+  /** Name of what they change, which screen readers read; the titles of the actions by default. */
+  readonly name?: string;
   readonly act: Act;
 }
 
-export function ActionButton({ text, action, label = action.title, act }: ActionButtonProps) {
+/** The buttons of a row that open forms. */
+export function ActionButtons({ actions, name, act }: ActionButtonsProps) {
   return (
-    <Button kind="quiet" aria-label={label} onClick={() => act(action)}>
-      {text}
-    </Button>
+    <div class="row">
+      {actions.map(([text, action]) => (
+        <Button
+          key={text}
+          kind="quiet"
+          aria-label={name === undefined ? action.title : `${text} ${name}`}
+          onClick={() => act(action)}
+        >
+          {text}
+        </Button>
+      ))}
+    </div>
   );
 }
 

@@ -6,18 +6,15 @@ import { sendJson } from '../../api/request.ts';
 import { useJson, useRefresh } from '../../api/resource.ts';
 import { Button } from '../../components/button.tsx';
 import { formatTime } from '../../components/format.ts';
+import { PagedTable } from '../../components/list.tsx';
 import { Link } from '../../components/navigation.tsx';
 import { FromProgram } from '../../components/snippets.tsx';
-import { Empty, ErrorState, Loaded } from '../../components/states.tsx';
-import { Table } from '../../components/table.tsx';
+import { Empty, ErrorState } from '../../components/states.tsx';
+import type { Outcome } from '../accounts/lists.ts';
 
 const LIST = 'v1/admin/alerts/list?limit=200';
 const TEST = 'v1/admin/alerts/test';
 const REFRESH_MS = 10_000;
-
-interface Answer<Result> {
-  readonly result: Result;
-}
 
 type Tested = Omit<TestedWebhook, 'isDelivered'> & { readonly is_delivered: boolean };
 
@@ -26,12 +23,12 @@ const placeOf = (link: string) => link.slice(link.indexOf('/console/') + '/conso
 
 /** The latest alerts, and a test of the webhooks that get them, for the owner. */
 export default function Alerts() {
-  const alerts = useJson<Answer<{ readonly alerts: readonly AlertRecord[] }>>(LIST);
+  const alerts = useJson<Outcome<{ readonly alerts: readonly AlertRecord[] }>>(LIST);
   useRefresh(alerts.reload, REFRESH_MS);
   const [tested, setTested] = useState<readonly Tested[]>();
   const test = useAction(async () => {
     const options = { method: 'POST', json: {} } as const;
-    const { result } = await sendJson<Answer<{ readonly webhooks: Tested[] }>>(TEST, options);
+    const { result } = await sendJson<Outcome<{ readonly webhooks: Tested[] }>>(TEST, options);
     setTested(result.webhooks);
   });
   return (
@@ -58,26 +55,21 @@ export default function Alerts() {
           ))}
         </div>
       )}
-      <Loaded resource={alerts}>
-        {({ result: { alerts: latest } }) =>
-          latest.length === 0 ? (
-            <Empty title="No alerts yet">
-              <p>Budgets, routes, providers, errors, disk, memory and nodes are watched.</p>
-            </Empty>
-          ) : (
-            <Table
-              caption="The latest alerts, newest first"
-              rows={latest}
-              keyOf={({ id }) => id}
-              columns={[
-                ['Time', ({ at }) => formatTime(at)],
-                ['What', ({ type }) => <code>{type}</code>],
-                ['Message', ({ message, link }) => <Link to={placeOf(link)}>{message}</Link>],
-              ]}
-            />
-          )
+      <PagedTable
+        list={{ ...alerts, items: alerts.data?.result.alerts ?? [] }}
+        caption="The latest alerts, newest first"
+        empty={
+          <Empty title="No alerts yet">
+            <p>Budgets, routes, providers, errors, disk, memory and nodes are watched.</p>
+          </Empty>
         }
-      </Loaded>
+        keyOf={({ id }) => id}
+        columns={[
+          ['Time', ({ at }) => formatTime(at)],
+          ['What', ({ type }) => <code>{type}</code>],
+          ['Message', ({ message, link }) => <Link to={placeOf(link)}>{message}</Link>],
+        ]}
+      />
       <FromProgram what="This list" request={{ method: 'GET', path: LIST }} />
     </>
   );

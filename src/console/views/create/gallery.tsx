@@ -28,7 +28,7 @@ export function useGallery(kind: Kind, onEnd: () => void) {
     onEnd();
   });
   // Events of tasks that other programs create do not have the prompt.
-  const isChanging = list.tasks?.slice(0, PAGE).some((task) => !hasEnded(task) || !task.request);
+  const isChanging = list.items.slice(0, PAGE).some((task) => !hasEnded(task) || !task.request);
   useRefresh(() => isChanging && list.reload(), REFRESH_MS);
   return { ...list, news };
 }
@@ -58,7 +58,7 @@ interface GalleryViewProps {
 
 /** The states of the gallery around its tiles. */
 export function GalleryView({ kind, gallery, children }: GalleryViewProps) {
-  const { tasks, error, hasMore, older, news, reload } = gallery;
+  const { data: tasks, error, hasMore, older, news, reload } = gallery;
   return (
     <section class="stack results" aria-labelledby="results">
       <h2 id="results">Results</h2>

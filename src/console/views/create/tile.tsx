@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
 import { filesOf, hasEnded, type Task } from '../../api/tasks.ts';
 import { Button } from '../../components/button.tsx';
+import { Failure } from '../../components/fact-list.tsx';
 import { Link, open } from '../../components/navigation.tsx';
 import { Medium, TaskState } from '../../components/task-files.tsx';
 import { pictureName } from './gallery.tsx';
@@ -27,16 +28,12 @@ export function Tile({ studio, task }: TileProps) {
         </div>
       )}
       {error && (
-        <div class="notice bad">
-          <p>{error.message}</p>
-          <p class="facts">
-            <TaskState status={status} />
-            <code>{error.code ?? error.type}</code>
-          </p>
+        <Failure error={error}>
+          <TaskState status={status} />
           <Button disabled={studio.isBusy} onClick={() => studio.retry(task)}>
             Try again
           </Button>
-        </div>
+        </Failure>
       )}
       {type === 'image' && files.length > 0 && (
         <div class={files.length > 1 ? 'made several' : 'made'}>

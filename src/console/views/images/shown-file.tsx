@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
 import { Button } from '../../components/button.tsx';
 import { CopyButton } from '../../components/copy.tsx';
+import { Facts } from '../../components/fact-list.tsx';
 import { SelectField } from '../../components/field.tsx';
 import { save, visible } from '../../components/files.ts';
 import { formatBytes, formatPercent } from '../../components/format.ts';
@@ -32,10 +33,12 @@ export function ShownFile({ item, jobKey, onRetry }: ShownFileProps) {
       {error && <ErrorState error={error} onRetry={onRetry} />}
       {result ? (
         <>
-          <p class="facts">
-            <span>{labelOf(result.job.operation.name)}</span>
-            {result.job.key !== jobKey && <span class="badge">made with other options</span>}
-          </p>
+          <Facts
+            facts={[
+              labelOf(result.job.operation.name),
+              result.job.key !== jobKey && <span class="badge">made with other options</span>,
+            ]}
+          />
           {result.outputs.length > 0 ? (
             <Outputs key={item.id} file={file} result={result} />
           ) : (
@@ -63,10 +66,7 @@ function Original({ file, hasFailed }: { readonly file: File; readonly hasFailed
       <div class="stage" style={{ maxHeight: stageHeight(picture) }}>
         <img class="fitted" src={picture.url} alt="Before" />
       </div>
-      <p class="facts">
-        <span>{sizeText(picture)}</span>
-        <span>{formatBytes(file.size)}</span>
-      </p>
+      <Facts facts={[sizeText(picture), formatBytes(file.size)]} />
     </>
   );
 }
@@ -86,14 +86,14 @@ function Outputs({ file, result }: { readonly file: File; readonly result: Resul
         />
       )}
       <Comparison before={file} after={output} />
-      <p class="facts">
-        <span>{output.format.toUpperCase()}</span>
-        <span>{sizeText(output)}</span>
-        <span>
-          {formatBytes(file.size)} → {formatBytes(output.size)}
-        </span>
-        <strong>{changeText(file.size, output.size)}</strong>
-      </p>
+      <Facts
+        facts={[
+          output.format.toUpperCase(),
+          sizeText(output),
+          `${formatBytes(file.size)} → ${formatBytes(output.size)}`,
+          <strong key="change">{changeText(file.size, output.size)}</strong>,
+        ]}
+      />
       <div class="row">
         <Button kind="primary" onClick={() => save(output.blob, output.outputFilename)}>
           Save

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import type { CatalogAnswer } from '../../../http/owner/models.ts';
+import { Facts } from '../../components/fact-list.tsx';
 import { formatNumber } from '../../components/format.ts';
 import { Time } from '../../components/time.tsx';
 import type { Provider } from './actions.ts';
@@ -41,18 +42,18 @@ export function ProviderCard({ provider, health, children }: ProviderCardProps) 
           <p>{problem}</p>
         </div>
       )}
-      <p class="facts">
-        {url && <code>{url}</code>}
-        {hint && (
-          <span>
-            key <code>{hint}</code>
-          </span>
-        )}
-        <span>
-          {formatNumber(models.length)} {models.length === 1 ? 'model' : 'models'}
-        </span>
-        {place && <span>read only: {place}</span>}
-      </p>
+      <Facts
+        facts={[
+          url && <code>{url}</code>,
+          hint && (
+            <>
+              key <code>{hint}</code>
+            </>
+          ),
+          `${formatNumber(models.length)} ${models.length === 1 ? 'model' : 'models'}`,
+          place && `read only: ${place}`,
+        ]}
+      />
       {health && <Attempts health={health} />}
       <div class="row">{children}</div>
     </section>
@@ -63,15 +64,17 @@ function Attempts({ health }: { readonly health: Health }) {
   const { attempts, last_success: success, keys, resting_keys: resting, failures } = health;
   return (
     <>
-      <p class="facts">
-        <span>requests since the start: {formatNumber(attempts)}</span>
-        {success !== null && (
-          <span>
-            last answer <Time at={success} />
-          </span>
-        )}
-        {keys > 1 && <span>{formatNumber(keys)} keys</span>}
-      </p>
+      <Facts
+        facts={[
+          `requests since the start: ${formatNumber(attempts)}`,
+          success !== null && (
+            <>
+              last answer <Time at={success} />
+            </>
+          ),
+          keys > 1 && `${formatNumber(keys)} keys`,
+        ]}
+      />
       {resting.map(({ key, reason, until }) => (
         <p key={key} class="facts">
           <span class="badge warn">key cooling down</span>

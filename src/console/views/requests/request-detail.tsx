@@ -6,7 +6,7 @@ import { CHAT_PROMPT, keepFirst } from '../../api/storage.ts';
 import { Button } from '../../components/button.tsx';
 import { Code, CopyButton } from '../../components/copy.tsx';
 import { Dialog } from '../../components/dialog.tsx';
-import { FactList, type NamedFact } from '../../components/fact-list.tsx';
+import { FactList, Failure, type NamedFact } from '../../components/fact-list.tsx';
 import {
   formatCredits,
   formatDuration,
@@ -37,12 +37,7 @@ export function RequestDetail({ request, onClose }: RequestDetailProps) {
         <code>{request.id}</code>
         <CopyButton text={request.id} label="request id" />
       </p>
-      {request.error && (
-        <div class="notice bad">
-          <p>{request.error.message}</p>
-          <code>{request.error.code ?? request.error.type}</code>
-        </div>
-      )}
+      {request.error && <Failure error={request.error} />}
       <Timeline request={request} />
       <Facts request={request} />
       <Loaded resource={detail}>

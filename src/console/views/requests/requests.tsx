@@ -14,11 +14,10 @@ import {
   formatNumber,
   formatTime,
 } from '../../components/format.ts';
-import { OlderButton } from '../../components/list.tsx';
+import { PagedTable } from '../../components/list.tsx';
 import { open, type ViewProps } from '../../components/navigation.tsx';
 import { FromProgram } from '../../components/snippets.tsx';
-import { Empty, ErrorState, Loading } from '../../components/states.tsx';
-import { Table } from '../../components/table.tsx';
+import { Empty } from '../../components/states.tsx';
 import { FILTERS, pathOf } from './filters.ts';
 import { RequestDetail } from './request-detail.tsx';
 import css from './requests.css';
@@ -83,63 +82,51 @@ function RequestList({ path, events }: RequestListProps) {
     const { data, next } = await sendJson<Page>(`${path}&after=${page!.next}`);
     setPage((known) => ({ data: [...known!.data, ...data], next }));
   });
-  if (first.error && page === undefined) {
-    return <ErrorState error={first.error} onRetry={first.reload} />;
-  }
-  if (page === undefined) return <Loading />;
   return (
     <>
-      {page.data.length === 0 ? (
-        <Empty title="No requests here" />
-      ) : (
-        <RequestTable requests={page.data} show={setShown} />
-      )}
-      <OlderButton older={older} hasMore={page.next !== null}>
-        Show older requests
-      </OlderButton>
+      <PagedTable
+        list={{
+          ...first,
+          data: page,
+          error: page ? undefined : first.error,
+          ...{ older, items: page?.data ?? [], hasMore: page != null && page.next !== null },
+        }}
+        caption="Requests, newest first"
+        more="Show older requests"
+        empty={<Empty title="No requests here" />}
+        keyOf={({ number }) => number}
+        columns={[
+          ['Ended', (request) => <Ended request={request} onShow={() => setShown(request)} />],
+          ['Status', Status],
+          ['Account', ({ account, key }) => account && `${account.name} · ${key?.name}`],
+          ['Model', ({ model, route }) => model ?? <span class="muted">{route}</span>],
+          ['Provider', ({ provider }) => provider],
+          ['Took', ({ latency_ms: latency }) => formatDuration(latency), 'number'],
+          [
+            'Tokens in, out',
+            ({ input_tokens: input, output_tokens: output }) =>
+              input !== null && `${formatNumber(input)}, ${formatNumber(output ?? 0)}`,
+            'number',
+          ],
+          ['Credits', ({ credits }) => credits !== null && formatCredits(credits), 'number'],
+        ]}
+      />
       {shown && <RequestDetail request={shown} onClose={() => setShown(undefined)} />}
     </>
   );
 }
 
-interface RequestTableProps {
-  readonly requests: readonly RequestRecord[];
-  readonly show: (request: RequestRecord) => void;
+interface EndedProps {
+  readonly request: RequestRecord;
+  readonly onShow: () => void;
 }
 
-function RequestTable({ requests, show }: RequestTableProps) {
+function Ended({ request: { id, ended }, onShow }: EndedProps) {
+  const text = ago(ended);
   return (
-    <Table
-      caption="Requests, newest first"
-      rows={requests}
-      keyOf={({ number }) => number}
-      columns={[
-        [
-          'Ended',
-          (request) => (
-            <Button
-              kind="quiet"
-              aria-label={`${ago(request.ended)}, details of ${request.id}`}
-              onClick={() => show(request)}
-            >
-              <time title={formatTime(request.ended)}>{ago(request.ended)}</time>
-            </Button>
-          ),
-        ],
-        ['Status', Status],
-        ['Account', ({ account, key }) => account && `${account.name} · ${key?.name}`],
-        ['Model', ({ model, route }) => model ?? <span class="muted">{route}</span>],
-        ['Provider', ({ provider }) => provider],
-        ['Took', ({ latency_ms: latency }) => formatDuration(latency), 'number'],
-        [
-          'Tokens in, out',
-          ({ input_tokens: input, output_tokens: output }) =>
-            input !== null && `${formatNumber(input)}, ${formatNumber(output ?? 0)}`,
-          'number',
-        ],
-        ['Credits', ({ credits }) => credits !== null && formatCredits(credits), 'number'],
-      ]}
-    />
+    <Button kind="quiet" aria-label={`${text}, details of ${id}`} onClick={onShow}>
+      <time title={formatTime(ended)}>{text}</time>
+    </Button>
   );
 }
 

@@ -3,6 +3,7 @@ import type { Timeline } from '../../../http/routes/tasks/tasks.ts';
 import { useJson } from '../../api/resource.ts';
 import { hasEnded, type Task, useTaskEvents } from '../../api/tasks.ts';
 import { Code } from '../../components/copy.tsx';
+import { Facts, Failure } from '../../components/fact-list.tsx';
 import { formatCredits, formatDuration, formatNumber } from '../../components/format.ts';
 import { Link } from '../../components/navigation.tsx';
 import { FromProgram } from '../../components/snippets.tsx';
@@ -59,14 +60,7 @@ function Outcome({ task }: { readonly task: Task }) {
         <span>{model}</span>
       </p>
       {!hasEnded(task) && <progress aria-label={`The task is ${status}`} />}
-      {error && (
-        <div class="notice bad">
-          <p>{error.message}</p>
-          <p class="facts">
-            <code>{error.code ?? error.type}</code>
-          </p>
-        </div>
-      )}
+      {error && <Failure error={error} />}
       {result && <TaskFiles task={task} />}
     </>
   );
@@ -105,19 +99,27 @@ function Times({ timeline }: { readonly timeline: Timeline }) {
           </li>
         )}
       </ol>
-      <p class="facts">
-        <span>
-          <strong>{formatCredits(credits.charged)}</strong> credits charged
-        </span>
-        {credits.reserved > 0 && <span>{formatCredits(credits.reserved)} reserved</span>}
-        {starts > 1 && <span>started {starts} times, after restarts of the server</span>}
-        <span>
-          key <code>{key}</code>
-        </span>
-      </p>
+      <Facts
+        facts={[
+          <>
+            <strong>{formatCredits(credits.charged)}</strong> credits charged
+          </>,
+          credits.reserved > 0 && `${formatCredits(credits.reserved)} reserved`,
+          starts > 1 && `started ${starts} times, after restarts of the server`,
+          <>
+            key <code>{key}</code>
+          </>,
+        ]}
+      />
     </>
   );
 }
+
+const TONES: Readonly<Record<CallbackList['data'][number]['status'], string>> = {
+  pending: '',
+  delivered: 'good',
+  failed: 'bad',
+};
 
 /** The callbacks of a task and their tries. @param path of the task on the server */
 function Callbacks({ path, url }: { readonly path: string; readonly url: string }) {
@@ -135,18 +137,18 @@ function Callbacks({ path, url }: { readonly path: string; readonly url: string 
           ) : (
             data.map(({ id, status, attempts, next_attempt_at: next }) => (
               <div key={id} class="stack">
-                <p class="facts">
-                  <span
-                    class={`badge ${status === 'delivered' ? 'good' : status === 'pending' ? '' : 'bad'}`}
-                  >
-                    {status}
-                  </span>
-                  {next !== null && (
-                    <span>
-                      next try <Time at={next} />
-                    </span>
-                  )}
-                </p>
+                <Facts
+                  facts={[
+                    <span key="status" class={`badge ${TONES[status]}`}>
+                      {status}
+                    </span>,
+                    next !== null && (
+                      <>
+                        next try <Time at={next} />
+                      </>
+                    ),
+                  ]}
+                />
                 {attempts.length > 0 && (
                   <Table
                     caption="Tries"

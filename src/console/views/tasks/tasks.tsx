@@ -5,11 +5,10 @@ import { filtersOf, placeOf } from '../../components/filters.ts';
 import type { Values } from '../../components/form-field.ts';
 import { FilterFields } from '../../components/form-fields.tsx';
 import { formatCredits, formatDuration } from '../../components/format.ts';
-import { OlderButton } from '../../components/list.tsx';
+import { PagedTable } from '../../components/list.tsx';
 import { Link, open, type ViewProps } from '../../components/navigation.tsx';
 import { FromProgram } from '../../components/snippets.tsx';
-import { Empty, ErrorState, Loading } from '../../components/states.tsx';
-import { Table } from '../../components/table.tsx';
+import { Empty } from '../../components/states.tsx';
 import { TaskState, Thumbnail } from '../../components/task-files.tsx';
 import { Time } from '../../components/time.tsx';
 import { admits, FILTERS, pathOf } from './filters.ts';
@@ -57,46 +56,36 @@ interface ListProps {
 
 /** Tasks that the filters no longer let through stay, so that nothing vanishes while it is read. */
 function List({ path, filters }: ListProps) {
-  const { tasks, error, hasMore, older, reload } = useTaskList(path, (task) =>
-    admits(filters, task),
-  );
+  const list = useTaskList(path, (task) => admits(filters, task));
   // Events have neither prompts nor times.
-  const isPartial = tasks?.some((task) => !task.created || (hasEnded(task) && !task.ended));
+  const isPartial = list.items.some((task) => !task.created || (hasEnded(task) && !task.ended));
   useEffect(() => {
-    const timer = isPartial ? setTimeout(reload, COMPLETE_MS) : undefined;
+    const timer = isPartial ? setTimeout(list.reload, COMPLETE_MS) : undefined;
     return () => clearTimeout(timer);
-  }, [tasks]);
-  if (error) return <ErrorState error={error} onRetry={reload} />;
-  if (!tasks) return <Loading />;
-  if (tasks.length === 0) {
-    return (
-      <Empty title="No tasks here">
-        <p>
-          Make an image, a video or audio at <Link to="create">Create</Link>, by a program (
-          <Link to="api">API</Link>) or by <code>oriel generate</code>, and it appears here.
-        </p>
-      </Empty>
-    );
-  }
+  }, [list.data]);
   return (
-    <>
-      <Table
-        caption="Tasks, newest first"
-        rows={tasks}
-        keyOf={({ task_id }) => task_id}
-        columns={[
-          ['Task', Title, 'wide'],
-          ['State', State],
-          ['Model', ({ model }) => model],
-          ['Created', ({ created }) => created !== undefined && <Time at={created} />],
-          ['Took', durationOf, 'number'],
-          ['Credits', ({ credits = 0 }) => credits > 0 && formatCredits(credits), 'number'],
-        ]}
-      />
-      <OlderButton older={older} hasMore={hasMore}>
-        Show older tasks
-      </OlderButton>
-    </>
+    <PagedTable
+      list={list}
+      caption="Tasks, newest first"
+      more="Show older tasks"
+      empty={
+        <Empty title="No tasks here">
+          <p>
+            Make an image, a video or audio at <Link to="create">Create</Link>, by a program (
+            <Link to="api">API</Link>) or by <code>oriel generate</code>, and it appears here.
+          </p>
+        </Empty>
+      }
+      keyOf={({ task_id }) => task_id}
+      columns={[
+        ['Task', Title, 'wide'],
+        ['State', State],
+        ['Model', ({ model }) => model],
+        ['Created', ({ created }) => created !== undefined && <Time at={created} />],
+        ['Took', durationOf, 'number'],
+        ['Credits', ({ credits = 0 }) => credits > 0 && formatCredits(credits), 'number'],
+      ]}
+    />
   );
 }
 

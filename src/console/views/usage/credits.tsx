@@ -1,10 +1,10 @@
 import type { LedgerRecord } from '../../../http/routes/account/account.ts';
 import { type SessionKey, useAccount } from '../../api/resource.ts';
+import { Facts } from '../../components/fact-list.tsx';
 import { formatCredits, formatNumber } from '../../components/format.ts';
-import { OlderButton, useList } from '../../components/list.tsx';
+import { PagedTable, useList } from '../../components/list.tsx';
 import { Link } from '../../components/navigation.tsx';
 import { Empty, Loaded } from '../../components/states.tsx';
-import { Table } from '../../components/table.tsx';
 import { Time } from '../../components/time.tsx';
 
 /** What the account has, the budgets of its key, and its ledger. */
@@ -15,14 +15,16 @@ export function Credits() {
       <Loaded resource={account}>
         {({ credits, key }) => (
           <>
-            <p class="facts">
-              <span>
-                <strong>{formatCredits(credits.available)}</strong> available
-              </span>
-              <span>{formatCredits(credits.reserved)} reserved</span>
-              <span>{formatCredits(credits.spent)} spent</span>
-              <span>{formatCredits(credits.granted)} granted</span>
-            </p>
+            <Facts
+              facts={[
+                <>
+                  <strong>{formatCredits(credits.available)}</strong> available
+                </>,
+                `${formatCredits(credits.reserved)} reserved`,
+                `${formatCredits(credits.spent)} spent`,
+                `${formatCredits(credits.granted)} granted`,
+              ]}
+            />
             <Budgets accountKey={key} />
           </>
         )}
@@ -44,30 +46,19 @@ function Ledger() {
     hasMore,
   }));
   return (
-    <Loaded resource={list}>
-      {() =>
-        list.items.length === 0 ? (
-          <Empty title="No charges and no grants yet" />
-        ) : (
-          <>
-            <Table
-              caption="Ledger, newest first"
-              rows={list.items}
-              keyOf={({ id }) => id}
-              columns={[
-                ['Time', ({ created }) => <Time at={created} />],
-                ['Entry', Reason, 'wide'],
-                ['Credits', ({ amount }) => formatCredits(amount), 'number'],
-                ['Available', ({ available }) => formatCredits(available), 'number'],
-              ]}
-            />
-            <OlderButton older={list.older} hasMore={list.hasMore}>
-              Show older entries
-            </OlderButton>
-          </>
-        )
-      }
-    </Loaded>
+    <PagedTable
+      list={list}
+      caption="Ledger, newest first"
+      more="Show older entries"
+      empty={<Empty title="No charges and no grants yet" />}
+      keyOf={({ id }) => id}
+      columns={[
+        ['Time', ({ created }) => <Time at={created} />],
+        ['Entry', Reason, 'wide'],
+        ['Credits', ({ amount }) => formatCredits(amount), 'number'],
+        ['Available', ({ available }) => formatCredits(available), 'number'],
+      ]}
+    />
   );
 }
 
