@@ -5,7 +5,7 @@ import { NODE_FLAGS } from './test/node-flags.ts';
 
 /** Long files that mostly wait, or that run longest. Without a cache Vitest starts the largest files first. */
 const WAITING =
-  /\/(routing|after-crash|disk-full|install|readme|kill|drain|outage|example|restart|postgres\/driver|pgbouncer|lowdb\/driver)\.long\.test\.ts$/;
+  /\/(hard-cases|routing|after-crash|disk-full|install|readme|kill|drain|outage|example|restart|postgres\/driver|pgbouncer|lowdb\/driver)\.long\.test\.ts$/;
 
 /** Starts files that take longest first, because started last they would run alone at the end. */
 class LongestFirst extends BaseSequencer {
@@ -39,6 +39,17 @@ export const POOLS = [
   'test/operations/{pool/shared-pool,tools/verify}.test.ts',
 ];
 
+/** Files that talk to providers as clients do. With ORIEL_CASSETTES they repeat their requests from recordings. */
+const CASSETTES = [
+  'test/text/agents/{replay,messages-agent}.long.test.ts',
+  'test/text/{dialects/completions,embeddings,emulation,gemini,matrix}/*.test.ts',
+  'test/text/counting/count-tokens.long.test.ts',
+  'test/text/{affinity,azure,model-names,threads}.test.ts',
+  'test/text/hard-cases.long.test.ts',
+  'test/media/tasks/openai-*.test.ts',
+];
+const REPEATED = process.env['ORIEL_CASSETTES'] === undefined ? [] : CASSETTES;
+
 /** Options of every project; the root's own are not inherited, so that its setup builds once. */
 const TEST = {
   unstubEnvs: true,
@@ -51,6 +62,8 @@ const TEST = {
   execArgv: [...NODE_FLAGS],
 };
 
+const PATIENT = { testTimeout: 240_000, hookTimeout: 240_000 };
+
 export default defineConfig({
   test: {
     projects: [
@@ -60,7 +73,7 @@ export default defineConfig({
           ...TEST,
           name: 'shared',
           include: TESTS,
-          exclude: [...LONG, ...ISOLATED, ...POOLS],
+          exclude: [...LONG, ...ISOLATED, ...POOLS, ...REPEATED],
           isolate: false,
         },
       },
@@ -77,11 +90,21 @@ export default defineConfig({
       {
         test: {
           ...TEST,
+          ...PATIENT,
           name: 'long',
           include: LONG,
+          exclude: REPEATED,
           isolate: false,
-          testTimeout: 240_000,
-          hookTimeout: 240_000,
+        },
+      },
+      {
+        test: {
+          ...TEST,
+          ...PATIENT,
+          name: 'cassettes',
+          include: REPEATED,
+          env: { ORIEL_TWICE: '1' },
+          isolate: false,
         },
       },
     ],

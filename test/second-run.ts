@@ -2,8 +2,8 @@ import { createServer, request as send } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 
-/** Whether suites run a second time from cassettes: `npm run test:cassettes`. */
-export const RUNS_TWICE = process.env['ORIEL_CASSETTES'] !== undefined;
+/** Whether suites run a second time from cassettes: the project of `npm run test:cassettes`. */
+export const RUNS_TWICE = process.env['ORIEL_TWICE'] !== undefined;
 
 /** Requests for models, whose answers come from providers. */
 const FROM_PROVIDERS =
