@@ -5,7 +5,7 @@ import { NODE_FLAGS } from './test/node-flags.ts';
 
 /** Long files that mostly wait, or that run longest. Without a cache Vitest starts the largest files first. */
 const WAITING =
-  /\/(hard-cases|routing|after-crash|disk-full|install|readme|kill|drain|outage|example|restart|postgres\/driver|pgbouncer|lowdb\/driver)\.long\.test\.ts$/;
+  /\/(hard-cases|action|container|providers|views|page|text-hostile|routing|after-crash|disk-full|install|readme|kill|drain|outage|example|restart|postgres\/driver|pgbouncer|lowdb\/driver)\.long\.test\.ts$/;
 
 /** Starts files that take longest first, because started last they would run alone at the end. */
 class LongestFirst extends BaseSequencer {
