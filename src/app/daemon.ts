@@ -51,10 +51,12 @@ export interface Daemon {
 /** Starts the daemon: store, audit log, image pool, text, media and HTTP, in this order. */
 export async function startDaemon(config: Config, options: DaemonOptions): Promise<Daemon> {
   const closers = new Closers();
+  const metrics = new Metrics();
+  const onLost = (lines: number) => metrics.lostLog.inc(lines);
   const start: Start = {
     state: new DaemonState(config, options.loaded),
-    log: await openLog(config.log, options.logTo),
-    metrics: new Metrics(),
+    log: await openLog(config.log, { descriptor: options.logTo, onLost }),
+    metrics,
     closers,
     charged: new ChargedKeys(),
     options,

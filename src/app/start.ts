@@ -29,7 +29,7 @@ export interface DaemonOptions {
   readonly newStore?: boolean;
   /** Fixes the identifiers and times of answers. */
   readonly deterministic?: boolean;
-  /** Descriptor of the file for the log; by default standard output. */
+  /** Descriptor of the file for the log; by default standard output, or `log.file`. */
   readonly logTo?: number;
   /** Called when all requests have ended, before the store closes. */
   readonly onEnd?: (store: Store, cassettes: CassetteReport | null) => Promise<void>;

@@ -31,7 +31,7 @@ export const serveCommand: CommandDefinition = {
   notes: [
     `Signals:
   SIGTERM, SIGINT   accept no new work, finish work in progress, exit
-  SIGHUP            reload the configuration`,
+  SIGHUP            reload the configuration, open log.file again`,
     `Environment:
   ORIEL_CONFIG          configuration file
   ORIEL_BOOTSTRAP_KEY   API key of the owner; otherwise one is made and printed

@@ -6,6 +6,7 @@ import { changedSettings, reloadConfig } from '../../config/loading/reload.ts';
 import type { Config } from '../../config/settings/schema.ts';
 import { INVALID_CONFIG } from '../../config/yaml/invalid.ts';
 import { Failure } from '../../failure.ts';
+import { reopenLog } from '../../http/observability/log.ts';
 import type { Actor } from '../../store/audit/entry.ts';
 import { hintOf } from '../../store/key.ts';
 import { readFlags } from '../command/command.ts';
@@ -178,7 +179,10 @@ function reloadOnHangup(
     last = done;
     return done;
   };
-  const onHangup = () => void inTurn();
+  const onHangup = () => {
+    reopenLog(log);
+    void inTurn();
+  };
   daemon.offerReload(inTurn);
   process.on('SIGHUP', onHangup);
   return () => process.off('SIGHUP', onHangup);

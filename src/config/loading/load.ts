@@ -285,7 +285,9 @@ export function loadConfig(options: LoadOptions): LoadedConfig {
   };
   const dataDir = inFolder(output.dataDir);
   const secretKeyFile = configuredKeyFile(output.secretKeyFile, options, inFolder);
-  const config = freeze({ ...output, assets, cassettes, dataDir, secretKeyFile });
+  const { file: logFile } = output.log;
+  const log = { ...output.log, ...(logFile !== undefined && { file: inFolder(logFile) }) };
+  const config = freeze({ ...output, assets, cassettes, dataDir, secretKeyFile, log });
   return { config, file, warnings: [...settings.warnings, ...warningsOf(config)], settings };
 }
 

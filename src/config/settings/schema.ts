@@ -156,6 +156,25 @@ const log = v.strictObject({
     'Format of the messages: pretty, json, or auto, which is pretty on a terminal and json elsewhere.',
     ONCE,
   ),
+  file: optional(
+    text(),
+    'File for the log, as lines of JSON, instead of standard output; relative to the file that sets it. ' +
+      'Warnings and errors are on standard error as well. SIGHUP opens the file again.',
+    { ...ONCE, example: '/var/log/oriel/oriel.log' },
+  ),
+  maxSize: withDefault(
+    size('1KB', '1TB'),
+    '100MB',
+    'Size after which the log file is renamed to FILE.1, the former FILE.1 to FILE.2 and so on.',
+    ONCE,
+  ),
+  maxAge: withDefault(
+    duration('1s', '3650d'),
+    '7d',
+    'Age after which the log file is renamed, at the next message.',
+    ONCE,
+  ),
+  keep: withDefault(integer(0, 1000), 10, 'Renamed log files that are kept.', ONCE),
 });
 
 const metrics = v.strictObject({

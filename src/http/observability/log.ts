@@ -3,9 +3,10 @@ import { type DestinationStream, type Logger, type LoggerOptions, pino, symbols 
 import type { Config } from '../../config/settings/schema.ts';
 import { Failure } from '../../failure.ts';
 import { printable, printableJson } from '../../operations/batch/filename.ts';
+import { LogFile } from './log-file.ts';
 
 /**
- * Options of the daemon's log on standard output. Headers and bodies, which hold secrets, are not logged;
+ * Options of the daemon's log. Headers and bodies, which hold secrets, are not logged;
  * the redaction covers mistakes.
  */
 const OPTIONS: LoggerOptions = {
@@ -37,25 +38,49 @@ function describeError(error: Error): object {
   return { ...described, stack: undefined };
 }
 
-/** @param descriptor of the file for JSON lines; by default standard output */
+interface LogOptions {
+  /** Descriptor of the file for JSON lines; by default standard output, or the file of the settings. */
+  readonly descriptor?: number | undefined;
+  /** Called with the number of lines that the file of the settings did not take. */
+  readonly onLost?: (lines: number) => void;
+}
+
+/** Opens the log: standard output, or a file whose warnings and errors are on standard error as well. */
 export async function openLog(
-  { level, format }: Config['log'],
-  descriptor = STANDARD_OUTPUT,
+  { level, format, file, ...rotation }: Config['log'],
+  { descriptor, onLost = () => {} }: LogOptions = {},
 ): Promise<Logger> {
   const options = { ...OPTIONS, level };
-  if (format === 'json' || (format === 'auto' && !process.stdout.isTTY)) {
-    return pino(options, new BufferedOutput(descriptor));
-  }
+  const isFile = file !== undefined && descriptor === undefined;
+  const terminal = isFile ? process.stderr : process.stdout;
+  const isPretty = format === 'pretty' || (format === 'auto' && terminal.isTTY);
+  const output = descriptor ?? (isFile ? STANDARD_ERROR : STANDARD_OUTPUT);
+  const people = isPretty && descriptor === undefined ? await prettyOutput(output) : null;
+  if (!isFile) return pino(options, people ?? new BufferedOutput(printingTo(output)));
+  const errors = people ?? printingTo(output);
+  const failed = (reason: string | null) => {
+    const line = { level: 'warn', time: new Date().toISOString(), file };
+    const msg = reason === null ? 'the log file can be written again' : CANNOT_WRITE;
+    errors.write(`${JSON.stringify({ ...line, ...(reason !== null && { reason }), msg })}\n`);
+  };
+  const written = new LogFile({ file, ...rotation }, { lost: onLost, failed });
+  return pino(options, new BufferedOutput(written, errors));
+}
+
+const CANNOT_WRITE = 'the log file cannot be written; its lines are lost until it can';
+
+/** Text for people, on a terminal. */
+async function prettyOutput(descriptor: number): Promise<DestinationStream> {
   const { default: pretty } = await import('pino-pretty');
   const terminal = pretty({
-    destination: outputTo(STANDARD_OUTPUT),
+    destination: outputTo(descriptor),
     ignore: 'pid,hostname',
     translateTime: 'HH:MM:ss.l',
     singleLine: true,
   });
-  return pino(options, {
+  return {
     write: (line) => void terminal.write(`${JSON.stringify(JSON.parse(line, printableValue))}\n`),
-  });
+  };
 }
 
 /** A reviver that makes texts safe for a terminal. Stacks have several lines. */
@@ -73,6 +98,7 @@ const FLUSH_LENGTH = 16_384;
 const MAX_WAITING_BYTES = 4 * 1024 * 1024;
 
 const STANDARD_OUTPUT = 1;
+const STANDARD_ERROR = 2;
 
 /** An open file. An error (a full disk, no reader) must not end the daemon. */
 function outputTo(descriptor: number) {
@@ -82,18 +108,31 @@ function outputTo(descriptor: number) {
   return output;
 }
 
+/** An open file whose lines may be shown on a terminal. */
+function printingTo(descriptor: number): DestinationStream {
+  const output = outputTo(descriptor);
+  return { write: (lines) => void output.write(printableJson(lines)) };
+}
+
+/** Beginning of a line that is a warning or worse. */
+const SEVERE = /^\{"level":"(?:warn|error|fatal)"/;
+
 /** Buffers JSON lines: under load a write for each line takes as long as building it. */
 class BufferedOutput implements DestinationStream {
-  readonly #output: ReturnType<typeof outputTo>;
+  readonly #output: DestinationStream | LogFile;
+  readonly #errors: DestinationStream | null;
   #lines = '';
   #timer: NodeJS.Timeout | null = null;
 
-  constructor(descriptor: number) {
-    this.#output = outputTo(descriptor);
+  /** @param errors gets warnings and errors as well, at once */
+  constructor(output: DestinationStream | LogFile, errors: DestinationStream | null = null) {
+    this.#output = output;
+    this.#errors = errors;
     process.on('exit', () => this.#flush());
   }
 
   write(line: string): void {
+    if (this.#errors !== null && SEVERE.test(line)) this.#errors.write(line);
     this.#lines += line;
     if (this.#lines.length >= FLUSH_LENGTH) this.#flush();
     else this.#timer ??= setTimeout(() => this.#flush(), FLUSH_DELAY_MS);
@@ -104,12 +143,23 @@ class BufferedOutput implements DestinationStream {
     this.#timer = null;
     const lines = this.#lines;
     this.#lines = '';
-    if (lines !== '') this.#output.write(printableJson(lines));
+    if (lines !== '') this.#output.write(lines);
+  }
+
+  /** Opens the log file of that name anew, after another program renamed it. */
+  reopen(): void {
+    this.#flush();
+    if (this.#output instanceof LogFile) this.#output.reopen();
   }
 }
 
+/** Opens the file of a log anew, for logrotate. */
+export function reopenLog(log: Logger): void {
+  outputOf(log)?.reopen();
+}
+
 /** The destination of a log's JSON lines; undefined for a log in text for people. */
-export function outputOf(log: Logger): DestinationStream | undefined {
+export function outputOf(log: Logger): BufferedOutput | undefined {
   const { [symbols.streamSym]: stream } = log as unknown as Record<symbol, unknown>;
   return stream instanceof BufferedOutput ? stream : undefined;
 }

@@ -96,6 +96,10 @@ export class Metrics {
     'Failed writes of the request log, which are repeated, and requests that it lost',
     ['fault'],
   );
+  readonly lostLog = this.#registry.counter(
+    'oriel_log_lost_lines_total',
+    'Lines of the log that log.file did not take, as on a full disk',
+  );
   readonly #firstFrames = this.#registry.histogram(
     'oriel_time_to_first_token_seconds',
     'Time from the arrival of a streamed text request to the first event of its answer',

@@ -1,9 +1,11 @@
+import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { get } from 'node:http';
 import { join } from 'node:path';
-import { expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { freePort } from '../../bench/free-port.ts';
 import { configFile } from '../../config/configuration.ts';
 import { OWNER_KEY, startDaemon } from '../../daemon.ts';
+import { until } from '../../fixtures/until.ts';
 import { ROOT, start, startProgram, temporaryFolder } from '../../oriel.ts';
 
 it('the log has one line for each request, without secrets', async () => {
@@ -217,3 +219,64 @@ it.each(['pretty', 'json'])(
     expect(out).not.toMatch(/[\u007f-\u009f\u202e]/);
   },
 );
+
+describe('log.file', () => {
+  const serve = async (file: string, line = 'exec "$@"') => {
+    const data = temporaryFolder();
+    const log = { file, level: 'info' };
+    writeFileSync(
+      join(data, 'oriel.yaml'),
+      JSON.stringify({ log, metrics: { token: OWNER_KEY }, overload: { eventLoopDelay: '1h' } }),
+    );
+    const port = await freePort();
+    const args = ['serve', '--port', String(port), '--data', join(data, 'data')];
+    const shell = ['-c', line, 'sh', process.execPath, join(ROOT, 'dist/bin/oriel.cjs'), ...args];
+    const running = startProgram('sh', shell, {
+      cwd: data,
+      env: { ORIEL_BOOTSTRAP_KEY: OWNER_KEY },
+    });
+    const ask = async (path: string) => {
+      const headers = { authorization: `Bearer ${OWNER_KEY}` };
+      return (await fetch(`http://127.0.0.1:${port}${path}`, { headers })).text();
+    };
+    await until(() =>
+      ask('/healthz').then(
+        () => true,
+        () => false,
+      ),
+    );
+    return { ...running, ask, path: join(data, file) };
+  };
+
+  it('has all lines, and standard error has warnings and errors; SIGHUP opens it again', async () => {
+    const { child, ended, ask, path } = await serve('logs/oriel.log');
+    await ask('/v1/account');
+    await until(() => readFileSync(path, 'utf8').includes('/v1/account'));
+    renameSync(path, `${path}.moved`);
+    child.kill('SIGHUP');
+    await until(() => existsSync(path) && readFileSync(path, 'utf8').includes('read again'));
+    child.kill('SIGTERM');
+    const { code, out, stderr } = await ended;
+    expect({ code, out }).toEqual({ code: 0, out: '' });
+    expect(readFileSync(path, 'utf8')).toMatch(/"stopped"\}\n$/);
+    const levels = stderr.split('\n').flatMap((line) => (line ? [JSON.parse(line).level] : []));
+    expect(levels.every((level) => level === 'warn')).toBe(true);
+    expect(readFileSync(`${path}.moved`, 'utf8')).not.toContain(OWNER_KEY);
+  });
+
+  it('on a full disk stops nothing: lost lines are counted and reported once', async () => {
+    // A disk of its own, of which the first lines take all: a namespace for root, and for users that may make one.
+    const disk =
+      'mkdir logs && mount -t tmpfs -o size=4k none logs && head -c 4000 /dev/zero >logs/oriel.log; exec "$@"';
+    const isDisk = (await startProgram('unshare', ['-rm', 'true']).ended).code === 0;
+    const line = isDisk ? `exec unshare -rm sh -c '${disk}' sh "$@"` : 'exec "$@"';
+    const { child, ended, ask } = await serve(isDisk ? 'logs/oriel.log' : '/dev/full', line);
+    const lost = () => ask('/metrics').then((text) => +/lost_lines_total (\d+)/.exec(text)![1]!);
+    await until(async () => (await lost()) > 3);
+    child.kill('SIGTERM');
+    const { code, stderr } = await ended;
+    expect(code).toBe(0);
+    expect(stderr.match(/the log file cannot be written/g)).toHaveLength(1);
+    expect(stderr).toContain('ENOSPC');
+  });
+});
