@@ -1,8 +1,10 @@
+import { createHash } from 'node:crypto';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Config } from '../config/settings/schema.ts';
 import { Failure } from '../failure.ts';
 import { diskFiles } from '../store/files.ts';
+import { newId } from '../store/identifier.ts';
 import type { Upstream } from '../upstream/response.ts';
 import { DiskStorage } from './disk/disk-storage.ts';
 import { Bucket } from './s3/bucket.ts';
@@ -70,18 +72,36 @@ export async function storeInBucket(
   settings: AssetSettings,
   upstream: Upstream,
 ): Promise<void> {
-  const endpoint = settings.endpoint ?? `https://s3.${settings.region}.amazonaws.com`;
-  const target = new Bucket({
-    ...{ ...settings, bucket, endpoint, publicEndpoint: endpoint, upstream },
-    connectTimeout: Math.min(CONNECT_TIMEOUT_MS, settings.timeout),
-    credentials: () => credentialsOf(settings, settings),
-    onAttempt: () => {},
-  });
+  const target = bucketNamed(bucket, settings, upstream);
   const written = await measureLocalFile(diskFiles, path, MAX_OBJECT_BYTES);
   const content = () => chunksOf(() => open(path, 'r'));
   if (await target.put(key, written, content, { overwrite })) return;
   throw new Failure('invalid_request', `s3://${bucket}/${key} exists already`, {
     code: 'output_exists',
+  });
+}
+
+/** Lists, stores and deletes in the bucket, with an object of its own. @throws Failure `storage_unavailable` */
+export async function probeBucket(settings: AssetSettings, upstream: Upstream): Promise<void> {
+  // The check of the configuration requires it.
+  const target = bucketNamed(settings.bucket!, settings, upstream);
+  await target.list(settings.prefix, 1).next();
+  const bytes = Buffer.from(newId('probe'));
+  const sha256 = createHash('sha256').update(bytes).digest('hex');
+  const key = `${settings.prefix}${bytes.toString()}`;
+  await target.put(key, { bytes: bytes.length, sha256 }, async function* () {
+    yield bytes;
+  });
+  await target.delete([key]);
+}
+
+function bucketNamed(bucket: string, settings: AssetSettings, upstream: Upstream): Bucket {
+  const endpoint = settings.endpoint ?? `https://s3.${settings.region}.amazonaws.com`;
+  return new Bucket({
+    ...{ ...settings, bucket, endpoint, publicEndpoint: endpoint, upstream },
+    connectTimeout: Math.min(CONNECT_TIMEOUT_MS, settings.timeout),
+    credentials: () => credentialsOf(settings, settings),
+    onAttempt: () => {},
   });
 }
 

@@ -8,6 +8,7 @@ import {
   adminCommands,
   auditCommand,
   configCommand,
+  doctorCommand,
   serveCommand,
   withCommand,
 } from './daemon/daemon-commands.ts';
@@ -19,7 +20,14 @@ const GROUPS: Readonly<Record<string, readonly CommandDefinition[]>> = {
   'Make images:': [...operationCommands('image'), ...makingCommands],
   'Look at images:': [...operationCommands('data'), ...lookingCommands, check],
   'Use models:': clientCommands,
-  'Run the daemon:': [serveCommand, withCommand, configCommand, auditCommand, cassettesCommand],
+  'Run the daemon:': [
+    serveCommand,
+    withCommand,
+    configCommand,
+    doctorCommand,
+    auditCommand,
+    cassettesCommand,
+  ],
   'Accounts, keys and the store:': adminCommands,
   'Shell:': [completionCommand],
 };

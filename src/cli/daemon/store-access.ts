@@ -153,16 +153,17 @@ async function runLocally(
 }
 
 /** Runs a command in the daemon of the folder; undefined where none runs at its endpoint. */
-async function runRemotely(
+export async function runRemotely(
   command: AdminCommand,
   request: AdminRequest,
-): Promise<Outcome | undefined> {
+): Promise<(Outcome & { readonly pid: number }) | undefined> {
   const endpoint = readAdminEndpoint(request.dataDir);
   const { input, store } = request;
   if (!endpoint) return undefined;
-  return runToLastPage(command, input, (page) =>
+  const outcome = await runToLastPage(command, input, (page) =>
     runInDaemon(endpoint, command, { input: { ...input, ...page }, store }),
   );
+  return outcome && { ...outcome, pid: endpoint.pid };
 }
 
 /** Sends a command to the daemon; undefined where no daemon runs at the endpoint. */

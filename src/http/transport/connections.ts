@@ -113,16 +113,15 @@ function sentOf(socket: Socket): string {
  * The connections that the limit of open descriptors allows: half of the descriptors are for what
  * requests open, files and connections to upstreams.
  */
-export function defaultMaxConnections(): number {
-  const limit = descriptorLimit() ?? Infinity;
+export function defaultMaxConnections(limit = descriptorLimit() ?? Infinity): number {
   const fitting = Math.floor((limit - RESERVED_DESCRIPTORS) / 2);
   return Math.max(16, Math.min(DEFAULT_MAX_CONNECTIONS, fitting));
 }
 
-/** The limit of open descriptors, which Node raises to the hard limit when it starts. */
-function descriptorLimit(): number | null {
+/** The limit of open descriptors, which Node raises to the hard limit when it starts; null where it is not known. */
+export function descriptorLimit(process: number | 'self' = 'self'): number | null {
   try {
-    const line = /^Max open files +(\d+)/m.exec(readFileSync('/proc/self/limits', 'latin1'));
+    const line = /^Max open files +(\d+)/m.exec(readFileSync(`/proc/${process}/limits`, 'latin1'));
     return line && Number(line[1]);
   } catch {
     return null;

@@ -11,6 +11,22 @@ interface SharpPackage {
   readonly optionalDependencies: Readonly<Record<string, string>>;
 }
 
+/** The version of sharp, and the texts in which its packages name the versions of libvips and its codecs. */
+export function sharpPackages() {
+  const entry = createRequire(import.meta.url).resolve('sharp');
+  const require = createRequire(entry);
+  const { version, optionalDependencies } = require('../package.json') as SharpPackage;
+  const codecs = Object.keys(optionalDependencies).flatMap((name) => {
+    try {
+      // Not by `require`: sharp adds properties to the object that this returns.
+      return [[name, readFileSync(require.resolve(`${name}/versions`), 'utf8')] as const];
+    } catch {
+      return [];
+    }
+  });
+  return { entry, version, codecs };
+}
+
 /**
  * Everything but input and options on which a result depends: versions of sharp, libvips and its codecs, and
  * the hash of Oriel's own code that the threads run. Its bundle imports others by names that contain their
@@ -24,17 +40,7 @@ function encoderVersions(): unknown {
   const code = createHash('sha256')
     .update(readFileSync(workerFile('image')))
     .digest('hex');
-  const entry = createRequire(import.meta.url).resolve('sharp');
-  const require = createRequire(entry);
-  const { version, optionalDependencies } = require('../package.json') as SharpPackage;
-  const codecs = Object.keys(optionalDependencies).flatMap((name) => {
-    try {
-      // Not by `require`: sharp adds properties to the object that this returns.
-      return [[name, readFileSync(require.resolve(`${name}/versions`), 'utf8')]];
-    } catch {
-      return [];
-    }
-  });
+  const { entry, version, codecs } = sharpPackages();
   if (codecs.length === 0 || existsSync(join(dirname(entry), '..', 'src', 'build'))) {
     throw new Failure(
       'invalid_request',

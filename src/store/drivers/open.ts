@@ -24,6 +24,12 @@ export function placeOf({ driver, url, schema }: StoreSettings): string {
   return `postgres://${host}:${port || 5432}${pathname}?schema=${schema}`;
 }
 
+/** Reads the state of a database without changing it. @throws Failure `store_unavailable` */
+export async function databaseState({ url, schema }: StoreSettings) {
+  const { readDatabaseState } = await import('./postgres/state.ts');
+  return readDatabaseState(url!, schema);
+}
+
 interface OpenOptions extends StoreOptions {
   /** lowdb where not given. */
   readonly settings?: StoreSettings;

@@ -62,7 +62,7 @@ export async function openPostgresStore({
 }
 
 /** The URL with the name of what `pg` 8 does for it: these modes verify certificates, with a warning of each process. */
-function verified(url: string): string {
+export function verified(url: string): string {
   return url.includes('uselibpqcompat=')
     ? url
     : url.replace(/([?&]sslmode=)(?:prefer|require|verify-ca)(?=&|$)/, '$1verify-full');

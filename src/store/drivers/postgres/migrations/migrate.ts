@@ -45,8 +45,11 @@ async function checkEncoding(connection: Connection): Promise<void> {
   throw new Failure('service_error', message, { code: 'store_unavailable' });
 }
 
+/** The version to which this program brings a schema. */
+export const KNOWN_VERSION = MIGRATIONS.length;
+
 /** Version of the schema; 0 where there is none. */
-async function versionOf(connection: Connection): Promise<number> {
+export async function versionOf(connection: Connection): Promise<number> {
   const [table] = await connection.query<{ name: string | null }>(
     `SELECT to_regclass('$schema.migrations')::text AS name`,
   );
