@@ -135,7 +135,7 @@ function datesOf({ config, network }: Examined): Promise<number>[] {
     .filter(isRemote)
     .map(async ({ baseUrl, proxy }) => {
       const began = Date.now();
-      const response = await network.open(new URL('/', baseUrl).href, {
+      const response = await network.open(baseUrl, {
         method: 'GET',
         headers: {},
         timeouts: { connect: 5000, firstByte: 0, idle: 0, total: 10_000 },

@@ -45,7 +45,8 @@ export const publicUrl: Run = configured(async ({ server }, examined) => {
   if (url === undefined) return skipped('server.publicUrl is not set');
   if (examined.daemon === null) return skipped('no daemon runs that could answer');
   const remedy = 'Check DNS, the certificate and the proxy, which must pass on to the daemon.';
-  const answer = await ask(examined, `${url}/v1/models`).catch((error: unknown) => error);
+  // Without a key it costs nothing. The log of requests has those that are POST.
+  const answer = await ask(examined, `${url}/v1/chat/completions`).catch((error: unknown) => error);
   if (answer instanceof Failure) return failed(`${url}: ${answer.message}`, remedy);
   const { status, headers } = answer as Awaited<ReturnType<typeof ask>>;
   const id = headers['x-request-id'];
@@ -71,8 +72,8 @@ export const publicUrl: Run = configured(async ({ server }, examined) => {
 
 async function ask({ network }: Examined, url: string) {
   const response = await network.open(url, {
-    method: 'GET',
-    headers: { accept: 'application/json' },
+    headers: { 'content-type': 'application/json' },
+    body: '{}',
     timeouts: { connect: 5000, firstByte: 0, idle: 0, total: 10_000 },
     signal: new AbortController().signal,
   });
