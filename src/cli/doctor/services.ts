@@ -37,7 +37,7 @@ export const redis: Run = configured(async ({ limits: { shared: url, sharedPrefi
 });
 
 /** Requests that look for the probe in the log of requests, which is written after 0.2 s. */
-const LOOKS = 20;
+const LOOKS = 10;
 const LOOK_MS = 200;
 
 export const publicUrl: Run = configured(async ({ server }, examined) => {

@@ -259,7 +259,7 @@ describe('oriel doctor beside a daemon', () => {
     const wrong = await oriel(['doctor', '--only', 'public-url', '--data', daemon.data], {
       cwd: daemon.data,
     });
-    expect(wrong.out).toContain('an Oriel answers, but not this daemon');
+    expect(wrong.out).toContain('an Oriel answers, but not this');
   });
 });
 
