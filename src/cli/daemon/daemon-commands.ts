@@ -98,8 +98,8 @@ export const doctorCommand: CommandDefinition = {
   notes: [
     `Checks:\n${CHECKS.map(({ name, what }) => `  ${name.padEnd(15)}${what}`).join('\n')}`,
     `Run it as the user of the daemon, with its environment. Works whether the daemon
-runs or not, and changes nothing. Exits with 1 if a check failed; warnings do not
-count.`,
+runs or not, and changes nothing. Exits with 1 if a check failed, not for a
+warning.`,
   ],
   examples: ['oriel doctor', 'oriel doctor --only disk,providers --json'],
   run: async ({ flags }, { version }) =>
