@@ -48,6 +48,28 @@ export interface ConsoleTest {
   check(page: Page, name: string): Promise<void>;
 }
 
+/** Fills fields of the open dialog by their labels, and presses its button. */
+export async function submit(
+  page: Page,
+  fields: Readonly<Record<string, string>>,
+  button: string | RegExp,
+): Promise<void> {
+  const dialog = page.getByRole('dialog');
+  for (const [label, text] of Object.entries(fields)) await dialog.getByLabel(label).fill(text);
+  await dialog.getByRole('button', { name: button }).click();
+}
+
+/** Makes a key by the open dialog. @returns the key */
+export async function submitKey(page: Page, fields: Readonly<Record<string, string>>) {
+  await submit(page, fields, 'Create key');
+  const key = await page
+    .getByRole('dialog')
+    .getByText(/^sk-oriel-/)
+    .textContent();
+  await submit(page, {}, 'I have copied it');
+  return key!.trim();
+}
+
 /** Tests of the console: one daemon with the sandbox and one browser for a file. */
 export function describeConsole(
   title: string,

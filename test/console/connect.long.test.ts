@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
 import { temporaryFolder } from '../oriel.ts';
-import { describeConsole } from './browser.ts';
+import { describeConsole, submitKey } from './browser.ts';
 
 describeConsole('the page Connect', ({ open, check, createKey, daemon, post }) => {
   it('makes a key, fills it in, and shows the first request of the copied commands', async () => {
@@ -13,11 +13,7 @@ describeConsole('the page Connect', ({ open, check, createKey, daemon, post }) =
     const main = page.getByRole('main');
     await main.getByText(/^Put an API key in place of YOUR_KEY/).waitFor();
     await page.getByRole('button', { name: 'New key' }).click();
-    const dialog = page.getByRole('dialog');
-    await dialog.getByLabel('Name').fill('laptop');
-    await dialog.getByRole('button', { name: 'Create key' }).click();
-    const key = (await dialog.getByText(/^sk-oriel-/).textContent())!.trim();
-    await dialog.getByRole('button', { name: 'I have copied it' }).click();
+    const key = await submitKey(page, { Name: 'laptop' });
     expect(await page.getByLabel('API key').evaluate(selectedLabel)).toBe('laptop (owner)');
     await page.getByLabel('Address').fill(daemon().url);
     await page.getByText('Waiting for the first request').waitFor();

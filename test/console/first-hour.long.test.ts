@@ -2,7 +2,7 @@ import { afterAll, expect, it } from 'vitest';
 import { WebhookReceiver } from '../media/webhook-receiver.ts';
 import { readFixtures } from '../text/agents/fixture.ts';
 import { startMockUpstream } from '../text/mock-upstream.ts';
-import { describeConsole } from './browser.ts';
+import { describeConsole, submit, submitKey } from './browser.ts';
 
 const SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
 
@@ -29,8 +29,7 @@ describeConsole(
       await dialog.getByLabel('API key').fill('sk-a-key-of-the-provider-0000');
       await dialog.getByLabel('Base URL').fill(provider.url);
       await dialog.getByText('More settings').click();
-      await dialog.getByLabel('Model for the test').fill('gpt-5-nano');
-      await dialog.getByRole('button', { name: 'Add provider' }).click();
+      await submit(page, { 'Model for the test': 'gpt-5-nano' }, 'Add provider');
       await dialog.getByText('It has no list of models').waitFor();
       await dialog.getByLabel('Names of models').fill('gpt-5-nano');
       await dialog.getByLabel('List prices of').selectOption('openai');
@@ -41,10 +40,7 @@ describeConsole(
       await navigation.getByRole('link', { name: 'Connect' }).click();
       await page.getByRole('link', { name: 'Codex' }).click();
       await page.getByRole('button', { name: 'New key' }).click();
-      await dialog.getByLabel('Name').fill('agents');
-      await dialog.getByRole('button', { name: 'Create key' }).click();
-      const key = (await dialog.getByText(/^sk-oriel-/).textContent())!.trim();
-      await dialog.getByRole('button', { name: 'I have copied it' }).click();
+      const key = await submitKey(page, { Name: 'agents' });
       await page.getByText('Waiting for the first request').waitFor();
       const codex = Object.fromEntries(readFixtures())['codex-responses']!;
       const [{ body, turns }] = codex.conversations as [(typeof codex.conversations)[number]];

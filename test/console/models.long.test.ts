@@ -4,7 +4,7 @@ import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
 import { GOOD_KEY, selfSignedProvider, smallProvider } from '../administration/small-provider.ts';
 import { OWNER_KEY } from '../daemon.ts';
-import { describeConsole } from './browser.ts';
+import { describeConsole, submit, submitKey } from './browser.ts';
 
 const WRONG_KEY = 'sk-wrong-0123456789SECRETabcdef';
 
@@ -21,11 +21,7 @@ describeConsole('providers and models', ({ daemon, open, post, check, allow }) =
   const card = (page: Page, name: string) =>
     page.getByRole('region', { name: `Provider ${name}`, exact: true });
   const add = async (page: Page, name: string, url: string, key: string) => {
-    const dialog = page.getByRole('dialog');
-    await dialog.getByLabel('Name').fill(name);
-    await dialog.getByLabel('API key').fill(key);
-    await dialog.getByLabel('Base URL').fill(url);
-    await dialog.getByRole('button', { name: 'Add provider' }).click();
+    await submit(page, { Name: name, 'API key': key, 'Base URL': url }, 'Add provider');
   };
 
   it('lead from an empty daemon to the first answer of a client', async () => {
@@ -43,8 +39,7 @@ describeConsole('providers and models', ({ daemon, open, post, check, allow }) =
     const refusal = dialog.getByRole('alert');
     await refusal.getByText('status 401: Incorrect API key provided: [key]').waitFor();
     await check(page, 'add-provider-refused');
-    await dialog.getByLabel('API key').fill(GOOD_KEY);
-    await dialog.getByRole('button', { name: 'Add provider' }).click();
+    await submit(page, { 'API key': GOOD_KEY }, 'Add provider');
     await dialog.getByText(/answered “OK” in/).waitFor();
     await check(page, 'offer');
     await dialog.getByRole('checkbox', { name: 'gpt-5-nano' }).check();
@@ -59,10 +54,7 @@ describeConsole('providers and models', ({ daemon, open, post, check, allow }) =
     await page.getByRole('navigation').getByRole('link', { name: 'Overview' }).click();
     await steps.getByText('2 of 4 done').waitFor();
     await steps.getByRole('link', { name: 'Make an API key' }).click();
-    await dialog.getByLabel('Name').fill('agent');
-    await dialog.getByRole('button', { name: 'Create key' }).click();
-    const key = (await dialog.getByText(/^sk-oriel-/).textContent())!.trim();
-    await dialog.getByRole('button', { name: 'I have copied it' }).click();
+    const key = await submitKey(page, { Name: 'agent' });
     await page.getByRole('navigation').getByRole('link', { name: 'Overview' }).click();
     await steps.getByText('3 of 4 done').waitFor();
     expect(
@@ -104,8 +96,7 @@ describeConsole('providers and models', ({ daemon, open, post, check, allow }) =
     await add(page, 'listless', `${listless.url}/v1`, GOOD_KEY);
     await dialog.getByText('It has no list of models').waitFor();
     await check(page, 'offer-without-list');
-    await dialog.getByLabel('Names of models').fill('own, other');
-    await dialog.getByRole('button', { name: 'Offer 2 models' }).click();
+    await submit(page, { 'Names of models': 'own, other' }, 'Offer 2 models');
     await page.getByRole('rowheader', { name: 'other' }).waitFor();
     await page.getByRole('button', { name: 'Add provider' }).click();
     await add(page, 'listless', `${good.url}/v1`, GOOD_KEY);
@@ -142,8 +133,7 @@ describeConsole('providers and models', ({ daemon, open, post, check, allow }) =
     expect(await ask('two', OWNER_KEY)).toBe(503);
     await check(page, 'provider-with-lost-key');
     await page.getByRole('button', { name: 'Change second' }).click();
-    await dialog.getByLabel('API key').fill(GOOD_KEY);
-    await dialog.getByRole('button', { name: 'Save' }).click();
+    await submit(page, { 'API key': GOOD_KEY }, 'Save');
     await page.getByRole('button', { name: 'Test second' }).click();
     await dialog.getByText(/answered “OK” in/).waitFor();
     expect(await ask('two', OWNER_KEY)).toBe(200);

@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
 import { openServer } from '../fixtures/open-server.ts';
-import { describeConsole } from './browser.ts';
+import { describeConsole, submit } from './browser.ts';
 
 /** A provider that knows no key. */
 const refusing = createServer((_request, response) => {
@@ -42,19 +42,14 @@ describeConsole(
       const page = await open('accounts');
       await page.getByRole('button', { name: 'New account' }).click();
       const dialog = page.getByRole('dialog');
-      await dialog.getByLabel('Name').fill('friend');
-      await dialog.getByLabel('Credits').fill('100');
-      await dialog.getByRole('button', { name: 'Create account' }).click();
+      await submit(page, { Name: 'friend', Credits: '100' }, 'Create account');
       await page.getByRole('rowheader', { name: 'friend' }).waitFor();
       await page.getByRole('button', { name: 'New key' }).click();
       await dialog.getByLabel('Account that pays').selectOption('friend');
-      await dialog.getByLabel('Name').fill('web');
-      await dialog.getByLabel('Budget in credits').fill('much');
-      await dialog.getByRole('button', { name: 'Create key' }).click();
+      await submit(page, { Name: 'web', 'Budget in credits': 'much' }, 'Create key');
       await dialog.getByRole('alert').waitFor();
       await check(page, 'new-key-refused');
-      await dialog.getByLabel('Budget in credits').fill('50');
-      await dialog.getByRole('button', { name: 'Create key' }).click();
+      await submit(page, { 'Budget in credits': '50' }, 'Create key');
       const key = (await dialog.getByText(/^sk-oriel-/).textContent())!.trim();
       await check(page, 'new-key');
       await dialog.getByRole('button', { name: 'I have copied it' }).click();
@@ -64,8 +59,7 @@ describeConsole(
       await page.getByText('0 of 50 in all').waitFor();
       await check(page, 'accounts');
       await page.getByRole('button', { name: /^Change web/ }).click();
-      await dialog.getByLabel('Budget in credits').fill('60');
-      await dialog.getByRole('button', { name: 'Save' }).click();
+      await submit(page, { 'Budget in credits': '60' }, 'Save');
       await page.getByText('0 of 60 in all').waitFor();
       await page.getByRole('button', { name: /^Revoke web/ }).click();
       await dialog.getByRole('button', { name: 'Revoke key' }).click();
@@ -155,16 +149,15 @@ describeConsole(
       await page.getByText('No teams').waitFor();
       await page.getByRole('button', { name: 'New team' }).click();
       const dialog = page.getByRole('dialog');
-      await dialog.getByLabel('Name').fill('crew');
-      await dialog.getByLabel('Account of its keys').fill('owner');
-      await dialog.getByLabel('Budget for a week').fill('70');
-      await dialog.getByRole('button', { name: 'Create team' }).click();
+      await submit(
+        page,
+        { Name: 'crew', 'Account of its keys': 'owner', 'Budget for a week': '70' },
+        'Create team',
+      );
       await page.getByText('0 of 70 a week').waitFor();
       await check(page, 'teams');
       await page.getByRole('button', { name: 'Change crew' }).click();
-      await dialog.getByLabel('Budget for a week').fill('none');
-      await dialog.getByLabel('Budget in credits').fill('9');
-      await dialog.getByRole('button', { name: 'Save' }).click();
+      await submit(page, { 'Budget for a week': 'none', 'Budget in credits': '9' }, 'Save');
       await page.getByText('0 of 9 in all').waitFor();
       await page.getByRole('button', { name: 'Remove crew?' }).click();
       await dialog.getByRole('button', { name: 'Remove team' }).click();

@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks';
-import { type ApiError, apiErrorOf } from '../api/request.ts';
+import { useAction } from '../api/action.ts';
+import { ApiError } from '../api/request.ts';
 import { signIn } from '../api/session.ts';
 import { Button } from '../components/button.tsx';
 import { Form, TextField } from '../components/field.tsx';
@@ -8,24 +9,14 @@ import { Link } from '../components/navigation.tsx';
 /** Asks for an API key. The view of the address opens once the key is accepted. */
 export function SignIn() {
   const [key, setKey] = useState('');
-  const [fault, setFault] = useState<string>();
-  const [isBusy, setBusy] = useState(false);
-  const submit = async () => {
-    const trimmed = key.trim();
-    if (trimmed === '') return setFault('Paste an API key.');
-    setBusy(true);
-    setFault(undefined);
-    try {
-      await signIn(trimmed);
-    } catch (error) {
-      setFault(messageOf(apiErrorOf(error)));
-      setBusy(false);
-    }
-  };
+  const { error, isBusy, run } = useAction(async () => {
+    if (key.trim() === '') throw new ApiError('Paste an API key.');
+    await signIn(key.trim());
+  });
   return (
     <div class="sign-in">
       <h1>Sign in to Oriel</h1>
-      <Form class="card" onSubmit={submit} noValidate>
+      <Form class="card" onSubmit={run} noValidate>
         <TextField
           label="API key"
           type="password"
@@ -33,7 +24,7 @@ export function SignIn() {
           spellcheck={false}
           value={key}
           onValue={setKey}
-          error={fault}
+          error={error && messageOf(error)}
           required
           hint="The owner's key was printed when the server first started, or is in the file first-key of its data folder."
         />

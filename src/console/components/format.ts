@@ -53,13 +53,29 @@ const SPANS = [
   ['day', 86_400],
   ['hour', 3600],
   ['minute', 60],
+  ['second', 1],
 ] as const;
 
 /** A time from now, in its largest unit: `5 min ago`. @param seconds between the two, negative for the past */
 export function formatSpan(seconds: number): string {
-  const span = SPANS.find(([, size]) => Math.abs(seconds) >= size);
-  if (!span) return Math.abs(seconds) < 10 ? 'now' : relative.format(Math.trunc(seconds), 'second');
-  return relative.format(Math.trunc(seconds / span[1]), span[0]);
+  if (Math.abs(seconds) < 10) return 'now';
+  const [unit, size] = spanOf(Math.abs(seconds));
+  return relative.format(Math.trunc(seconds / size), unit);
+}
+
+/** A duration in its largest unit. */
+export function formatUptime(seconds: number): string {
+  const [unit, size] = spanOf(seconds);
+  return withUnit(Math.floor(seconds / size), unit, 'long', 0);
+}
+
+function spanOf(seconds: number) {
+  return SPANS.find(([, size]) => seconds >= size) ?? SPANS[3];
+}
+
+/** The day (UTC) of a time. @param seconds since the epoch */
+export function formatDate(seconds: number): string {
+  return calendarDay.format(seconds * 1000);
 }
 
 /** @param day UTC, such as `2026-11-22` */
@@ -82,7 +98,7 @@ export function formatDuration(milliseconds: number): string {
 }
 
 /** A number with its unit. @param digits at most, after the decimal separator */
-export function withUnit(
+function withUnit(
   value: number,
   unit: string,
   unitDisplay: 'long' | 'short' | 'narrow',

@@ -24,6 +24,8 @@ export interface Action {
   readonly isDanger?: boolean;
   /** Whether only fields are sent that the reader has changed. */
   readonly isChange?: boolean;
+  /** Whether the view shows what came of it. */
+  readonly isQuiet?: boolean;
 }
 
 interface ActionDialogProps {

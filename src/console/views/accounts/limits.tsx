@@ -12,15 +12,16 @@ export type Act = (action: Action) => void;
 type Result = Readonly<Record<string, unknown>>;
 
 /** Forms of actions, and the new key that one of them made. @param onDone loads what is shown again */
-export function useActions(onDone: (result: Result) => void) {
+export function useActions(onDone: (result: Result, action: Action) => void) {
   const [action, setAction] = useState<Action>();
   const [made, setMade] = useState<string>();
   const done = ({ result, warnings }: Outcome<Result>) => {
     setAction(undefined);
-    const { key } = result;
+    const { key, reason } = result;
     if (typeof key === 'string') setMade(key);
-    else showToast(warnings[0] ?? 'Done');
-    onDone(result);
+    else if (typeof reason === 'string') showToast(reason, { isFault: true });
+    else if (!action!.isQuiet) showToast(warnings[0] ?? 'Done');
+    onDone(result, action!);
   };
   const dialogs = (
     <>
@@ -44,16 +45,17 @@ interface ActionButtonsProps {
   /** Name of what they change, which screen readers read; the titles of the actions by default. */
   readonly name?: string;
   readonly act: Act;
+  readonly kind?: 'plain' | 'quiet';
 }
 
 /** The buttons of a row that open forms. */
-export function ActionButtons({ actions, name, act }: ActionButtonsProps) {
+export function ActionButtons({ actions, name, act, kind = 'quiet' }: ActionButtonsProps) {
   return (
     <div class="row">
       {actions.map(([text, action]) => (
         <Button
           key={text}
-          kind="quiet"
+          kind={kind}
           aria-label={name === undefined ? action.title : `${text} ${name}`}
           onClick={() => act(action)}
         >

@@ -26,6 +26,7 @@ export const addProvider: Action = {
   title: 'Add a provider',
   command: ['providers/add', {}],
   button: 'Add provider',
+  isQuiet: true,
   fields: [
     { name: 'kind', value: 'openai', hint: 'Most servers have the interface of OpenAI.' },
     { name: 'name', hint: 'Your name for it: letters, digits and . _ : / @ + -' },

@@ -7,8 +7,7 @@ import { FromProgram } from '../../components/snippets.tsx';
 import { Empty, Loaded } from '../../components/states.tsx';
 import { Table } from '../../components/table.tsx';
 import { Time } from '../../components/time.tsx';
-import { showToast } from '../../components/toast.tsx';
-import { type Action, ActionDialog } from '../accounts/action-dialog.tsx';
+import { type Act, ActionButtons, useActions } from '../accounts/limits.tsx';
 import type { Outcome } from '../accounts/lists.ts';
 import {
   addModel,
@@ -36,31 +35,27 @@ export default function Models({ place }: ViewProps) {
   const providers =
     useJson<Outcome<{ readonly providers: readonly Provider[] }>>('v1/admin/providers/list');
   const models = useJson<Outcome<{ readonly models: readonly Model[] }>>('v1/admin/models/list');
-  const [action, setAction] = useState<Action>();
   const [tested, setTested] = useState<{ readonly name: string; readonly first?: Test }>();
   const reload = () => {
     for (const one of [health, providers, models]) one.reload();
   };
-  useRefresh(reload, REFRESH_MS);
-  useEffect(() => {
-    if (place.query.get('add') !== 'provider') return;
-    setAction(addProvider);
-    open('models', { replace: true });
-  }, [place.query]);
-  const done = ({ result }: Outcome<Readonly<Record<string, unknown>>>) => {
+  const { act, dialogs } = useActions((result, action) => {
     const first = result['test'] as Test | null | undefined;
     if (action === addProvider)
       setTested({ name: String(result['name']), ...(first && { first }) });
-    else if (typeof result['reason'] === 'string') showToast(result['reason'], { isFault: true });
-    else showToast('Done');
-    setAction(undefined);
     reload();
-  };
+  });
+  useRefresh(reload, REFRESH_MS);
+  useEffect(() => {
+    if (place.query.get('add') !== 'provider') return;
+    act(addProvider);
+    open('models', { replace: true });
+  }, [place.query]);
   return (
     <>
       <div class="row">
         <h1>Models & routes</h1>
-        <Button kind="primary" onClick={() => setAction(addProvider)}>
+        <Button kind="primary" onClick={() => act(addProvider)}>
           Add provider
         </Button>
       </div>
@@ -78,18 +73,24 @@ export default function Models({ place }: ViewProps) {
                       : undefined
                   }
                 >
-                  {provider.status === 'in force' &&
-                    provider.place !== SANDBOX &&
-                    rowButton('Test', provider.name, () => setTested({ name: provider.name }))}
+                  {provider.status === 'in force' && provider.place !== SANDBOX && (
+                    <Button
+                      aria-label={`Test ${provider.name}`}
+                      onClick={() => setTested({ name: provider.name })}
+                    >
+                      Test
+                    </Button>
+                  )}
                   {provider.source === 'store' && (
-                    <>
-                      {rowButton('Change', provider.name, () =>
-                        setAction(changeProvider(provider)),
-                      )}
-                      {rowButton('Remove', provider.name, () =>
-                        setAction(removal('providers', provider.name)),
-                      )}
-                    </>
+                    <ActionButtons
+                      kind="plain"
+                      name={provider.name}
+                      act={act}
+                      actions={[
+                        ['Change', changeProvider(provider)],
+                        ['Remove', removal('providers', provider.name)],
+                      ]}
+                    />
                   )}
                 </ProviderCard>
               </li>
@@ -107,7 +108,7 @@ export default function Models({ place }: ViewProps) {
               <div class="row">
                 <h2>Models</h2>
                 {names.length > 0 && (
-                  <Button onClick={() => setAction(addModel(names))}>Add model</Button>
+                  <Button onClick={() => act(addModel(names))}>Add model</Button>
                 )}
               </div>
               {result.models.length === 0 ? (
@@ -115,21 +116,14 @@ export default function Models({ place }: ViewProps) {
                   <p>Test a provider and choose the models that you offer.</p>
                 </Empty>
               ) : (
-                <ModelTable {...{ models: result.models, health: health.data, names, setAction }} />
+                <ModelTable {...{ models: result.models, health: health.data, names, act }} />
               )}
             </>
           );
         }}
       </Loaded>
       <FromProgram what="This page" request={{ method: 'GET', path: PATH }} />
-      {action && (
-        <ActionDialog
-          key={action.title}
-          action={action}
-          onClose={() => setAction(undefined)}
-          onDone={done}
-        />
-      )}
+      {dialogs}
       {tested && (
         <TestDialog
           {...tested}
@@ -145,29 +139,15 @@ export default function Models({ place }: ViewProps) {
 /** Place of the catalog that an empty daemon has. */
 const SANDBOX = 'the sandbox';
 
-/** A button of one row; screen readers read its name too. */
-function rowButton(
-  label: string,
-  name: string,
-  onClick: () => void,
-  kind: 'plain' | 'quiet' = 'plain',
-) {
-  return (
-    <Button kind={kind} aria-label={`${label} ${name}`} onClick={onClick}>
-      {label}
-    </Button>
-  );
-}
-
 interface ModelTableProps {
   readonly models: readonly Model[];
   readonly health: CatalogAnswer | undefined;
   /** Of providers. */
   readonly names: readonly string[];
-  readonly setAction: (action: Action) => void;
+  readonly act: Act;
 }
 
-function ModelTable({ models, health, names, setAction }: ModelTableProps) {
+function ModelTable({ models, health, names, act }: ModelTableProps) {
   const states = new Map(health?.models.map(({ id, routes }) => [id, routes]));
   return (
     <Table
@@ -193,10 +173,13 @@ function ModelTable({ models, health, names, setAction }: ModelTableProps) {
             const { name, source, place } = model;
             if (source === 'file') return <span class="muted">read only: {place}</span>;
             return (
-              <div class="row">
-                {rowButton('Change', name, () => setAction(changeModel(model, names)), 'quiet')}
-                {rowButton('Remove', name, () => setAction(removal('models', name)), 'quiet')}
-              </div>
+              <ActionButtons
+                {...{ name, act }}
+                actions={[
+                  ['Change', changeModel(model, names)],
+                  ['Remove', removal('models', name)],
+                ]}
+              />
             );
           },
         ],

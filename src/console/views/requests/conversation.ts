@@ -1,3 +1,5 @@
+import { parsed } from '../../components/json.ts';
+
 /** A part of a conversation as the log shows it. */
 export interface ShownTurn {
   readonly role: string;
@@ -9,14 +11,8 @@ type Json = Readonly<Record<string, unknown>>;
 const objects = (value: unknown): readonly Json[] =>
   (Array.isArray(value) ? value : [value]).filter((one) => typeof one === 'object' && one !== null);
 
-function parsed(body: string): Json | null {
-  try {
-    return objects(JSON.parse(body))[0] ?? null;
-  } catch {
-    // It was cut.
-    return null;
-  }
-}
+/** The object of a body; null where it was cut. */
+const objectOf = (body: string) => objects(parsed(body))[0] ?? null;
 
 /** The text of content in any of the formats; other parts by their type. */
 function textOf(content: unknown): string {
@@ -54,7 +50,7 @@ function turnsOf(list: unknown, role: string): ShownTurn[] {
 
 /** What a request asked; null where its body cannot be read. */
 export function promptOf(body: string): readonly ShownTurn[] | null {
-  const request = parsed(body);
+  const request = objectOf(body);
   if (request === null) return null;
   const system = request['system'] ?? request['instructions'] ?? request['systemInstruction'];
   const asked = request['messages'] ?? request['input'] ?? request['contents'] ?? request['prompt'];
@@ -68,7 +64,7 @@ const textParts = (system: unknown) => objects(system)[0]?.['parts'] ?? system;
 
 /** What the model answered; null where the answer cannot be read. */
 export function answerOf(body: string): readonly ShownTurn[] | null {
-  const answer = parsed(body);
+  const answer = objectOf(body);
   if (answer === null) return null;
   const { choices, output, content, candidates, text, reasoning, tool_calls: called } = answer;
   if (typeof text === 'string') {

@@ -12,6 +12,7 @@ import {
   formatCredits,
   formatDuration,
   formatNumber,
+  formatSpan,
   formatTime,
 } from '../../components/format.ts';
 import { PagedTable } from '../../components/list.tsx';
@@ -122,26 +123,12 @@ interface EndedProps {
 }
 
 function Ended({ request: { id, ended }, onShow }: EndedProps) {
-  const text = ago(ended);
+  const text = formatSpan(ended - Date.now() / 1000);
   return (
     <Button kind="quiet" aria-label={`${text}, details of ${id}`} onClick={onShow}>
       <time title={formatTime(ended)}>{text}</time>
     </Button>
   );
-}
-
-const relative = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto', style: 'short' });
-
-/** A time before now in its largest unit. @param at seconds since the epoch */
-function ago(at: number): string {
-  const seconds = at - Date.now() / 1000;
-  const units = [
-    ['day', 86_400],
-    ['hour', 3600],
-    ['minute', 60],
-  ] as const;
-  const [unit, size] = units.find(([, one]) => -seconds >= one) ?? (['second', 1] as const);
-  return relative.format(Math.min(0, Math.trunc(seconds / size)), unit);
 }
 
 function Status({ status, error }: RequestRecord) {

@@ -12,7 +12,7 @@ import {
   formatBytes,
   formatNumber,
   formatRoundCredits,
-  withUnit,
+  formatUptime,
 } from '../../components/format.ts';
 import { FromProgram } from '../../components/snippets.tsx';
 import { Empty, Loaded } from '../../components/states.tsx';
@@ -174,19 +174,6 @@ function Faults({ title, texts = [], isBad = false }: FaultsProps) {
   );
 }
 
-const UNITS = [
-  ['day', 86_400],
-  ['hour', 3600],
-  ['minute', 60],
-  ['second', 1],
-] as const;
-
-/** A duration by its largest unit. */
-function duration(seconds: number): string {
-  const [unit, size] = UNITS.find(([, least]) => seconds >= least) ?? UNITS[3];
-  return withUnit(Math.floor(seconds / size), unit, 'long', 0);
-}
-
 function bytes(value: number | null): string {
   return value === null ? 'the disk does not answer' : formatBytes(value);
 }
@@ -212,7 +199,7 @@ function StatusCards({ status }: { readonly status: StatusAnswer }) {
           [
             'Oriel',
             status.version,
-            `up ${duration(status.uptime_seconds)}`,
+            `up ${formatUptime(status.uptime_seconds)}`,
             `Node ${status.node}`,
             status.public_url,
           ],

@@ -8,6 +8,7 @@ import { Figures } from '../../components/figures.tsx';
 import {
   formatClock,
   formatCredits,
+  formatDate,
   formatDay,
   formatDuration,
   formatNumber,
@@ -104,10 +105,9 @@ function Report({ overview }: { readonly overview: Overview }) {
   const points = pointsOf(overview);
   const account = useAccount();
   const isByDay = step >= 86_400;
-  const dayOf = (seconds: number) => formatDay(new Date(seconds * 1000).toISOString().slice(0, 10));
   const chart = {
     times: points.map(({ at }) => at),
-    ...(isByDay ? { timeName: dayOf, tickName: formatShortDay } : { tickName: formatClock }),
+    ...(isByDay ? { timeName: formatDate, tickName: formatShortDay } : { tickName: formatClock }),
   };
   const { requests, errors, credits, p50_ms: p50, p95_ms: p95 } = total;
   const left = account.data && formatRoundCredits(account.data.credits.available);

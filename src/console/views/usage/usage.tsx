@@ -10,6 +10,7 @@ import type { FormField, Values } from '../../components/form-field.ts';
 import { FilterFields } from '../../components/form-fields.tsx';
 import {
   formatCredits,
+  formatDate,
   formatDay,
   formatNumber,
   formatPercent,
@@ -187,7 +188,7 @@ function Summary({ rows, question }: SummaryProps) {
           series={series}
           format={formatCredits}
           tickName={formatShortDay}
-          timeName={(seconds) => formatDay(new Date(seconds * 1000).toISOString().slice(0, 10))}
+          timeName={formatDate}
         />
       </section>
     </>
