@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { Task } from '../../src/console/api/tasks.ts';
-import { filtersOf, placeOf } from '../../src/console/components/filters.ts';
+import { filtersOf, placeOf } from '../../src/console/components/form-field.ts';
 import { admits, FILTERS, pathOf } from '../../src/console/views/tasks/filters.ts';
 
 const TASK: Task = {

@@ -5,6 +5,11 @@ import { Listeners } from './listeners.ts';
  */
 export const SERVER = new URL('../../', import.meta.url);
 
+/** A path with its query, if there is any. */
+export function withQuery(path: string, query: URLSearchParams): string {
+  return query.size === 0 ? path : `${path}?${query}`;
+}
+
 /** An error of the server, as its error body has it. */
 export class ApiError extends Error {
   override readonly name = 'ApiError';

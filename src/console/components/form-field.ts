@@ -1,4 +1,5 @@
 import type { PartialInputHTMLAttributes } from 'preact';
+import { withQuery } from '../api/request.ts';
 
 /** A value, or a value and its label. */
 export type Choice = string | readonly [value: string, label: string];
@@ -69,4 +70,19 @@ export function fieldFault(field: FormField, text: string): string | undefined {
   }
   if (!isRequired || kind === 'file' || kind === 'files') return undefined;
   return choices ? 'Choose one.' : 'This field is required.';
+}
+
+/** The values of fields that an address states; empty for one that it lacks. */
+export function filtersOf(fields: readonly FormField[], query: URLSearchParams): Values {
+  return Object.fromEntries(fields.map(({ name }) => [name, query.get(name) ?? '']));
+}
+
+/** The filters that have a value. */
+export function queryOf(filters: Values): URLSearchParams {
+  return new URLSearchParams(Object.entries(filters).filter(([, value]) => value !== ''));
+}
+
+/** The place of a list with its filters. */
+export function placeOf(view: string, filters: Values): string {
+  return withQuery(view, queryOf(filters));
 }

@@ -1,6 +1,6 @@
 import { useEffect } from 'preact/hooks';
 import { Button } from '../../components/button.tsx';
-import { placeOf } from '../../components/filters.ts';
+import { placeOf } from '../../components/form-field.ts';
 import { FilterFields } from '../../components/form-fields.tsx';
 import { formatCredits } from '../../components/format.ts';
 import { PagedTable } from '../../components/list.tsx';

@@ -1,5 +1,5 @@
+import { withQuery } from '../../api/request.ts';
 import type { Model } from '../../api/resource.ts';
-import { withQuery } from '../../components/filters.ts';
 import type { Files, Values } from '../../components/form-field.ts';
 import { parsed } from '../../components/json.ts';
 import { sampleFile, sampleName } from '../../components/sample.ts';

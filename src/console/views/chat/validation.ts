@@ -1,3 +1,4 @@
+import { numberFault } from '../../components/form-field.ts';
 import type { Settings, Tool } from './formats/conversation.ts';
 import type { Format } from './formats/format.ts';
 
@@ -9,11 +10,8 @@ export function settingsFaults(settings: Settings, format: Format) {
     settings.temperature === '' || (degrees >= 0 && degrees <= highest)
       ? undefined
       : `Use a number from 0 to ${highest} in the format ${label}.`;
-  const tokens = Number(settings.maxTokens);
   const maxTokens =
-    settings.maxTokens === '' || (Number.isSafeInteger(tokens) && tokens >= 1)
-      ? undefined
-      : 'Use a whole number from 1.';
+    settings.maxTokens === '' ? undefined : numberFault({ min: 1, step: 1 }, settings.maxTokens);
   const tools = new Map(settings.tools.map((tool) => [tool.id, faultsOf(tool, settings.tools)]));
   const areToolsRight = [...tools.values()].every((faults) => Object.keys(faults).length === 0);
   return { temperature, maxTokens, tools, areNone: !temperature && !maxTokens && areToolsRight };

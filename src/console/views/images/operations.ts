@@ -1,6 +1,6 @@
 import type { OperationRecord } from '../../../http/routes/server/operations.ts';
 import type { DeepReadonly } from '../../../schema/json.ts';
-import { withQuery } from '../../components/filters.ts';
+import { withQuery } from '../../api/request.ts';
 import type { Files, Values } from '../../components/form-field.ts';
 
 export type Operation = DeepReadonly<Omit<OperationRecord, 'object'>>;

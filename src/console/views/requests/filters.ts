@@ -1,5 +1,4 @@
-import { queryOf } from '../../components/filters.ts';
-import type { FormField, Values } from '../../components/form-field.ts';
+import { type FormField, queryOf, type Values } from '../../components/form-field.ts';
 
 const late = (name: string, label: string): FormField => ({
   ...{ name, label, kind: 'late', placeholder: 'All' },

@@ -6,7 +6,7 @@ import { sendJson } from '../../api/request.ts';
 import { useJson } from '../../api/resource.ts';
 import { Button } from '../../components/button.tsx';
 import { Checkbox } from '../../components/field.tsx';
-import { filtersOf, placeOf } from '../../components/filters.ts';
+import { filtersOf, placeOf } from '../../components/form-field.ts';
 import { FilterFields } from '../../components/form-fields.tsx';
 import {
   formatCredits,

@@ -1,6 +1,5 @@
 import { TASK_STATES, TASK_TYPES, type Task } from '../../api/tasks.ts';
-import { queryOf } from '../../components/filters.ts';
-import type { FormField, Values } from '../../components/form-field.ts';
+import { type FormField, queryOf, type Values } from '../../components/form-field.ts';
 
 /** What the list shows; an empty text for all. Days of creation are UTC. */
 export const FILTERS: readonly FormField[] = [

@@ -1,8 +1,7 @@
 import { useEffect } from 'preact/hooks';
 import { useTaskList } from '../../api/task-list.ts';
 import { hasEnded, type Task } from '../../api/tasks.ts';
-import { filtersOf, placeOf } from '../../components/filters.ts';
-import type { Values } from '../../components/form-field.ts';
+import { filtersOf, placeOf, type Values } from '../../components/form-field.ts';
 import { FilterFields } from '../../components/form-fields.tsx';
 import { formatCredits, formatDuration } from '../../components/format.ts';
 import { PagedTable } from '../../components/list.tsx';
