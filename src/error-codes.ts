@@ -299,15 +299,18 @@ const LOCAL_CODES = {
   }),
   ...group('invalid_request', 409, {
     store_not_empty: 'The target store is not empty.',
+    one_process_only: 'The configuration allows no second process on the port.',
     two_stores: 'The data folder and the configuration belong to different stores.',
   }),
   ...group('invalid_request', 404, {
     no_store: 'The data folder has no store.',
+    no_supervisor: 'No daemon with several processes runs on the data folder.',
   }),
   ...group('network_error', 502, {
     outcome_unknown: 'The connection to the daemon was lost: the change may have been made.',
   }),
   ...group('service_error', 500, {
+    restart_failed: 'A new process could not start, so that not all were replaced.',
     store_corrupt: 'A file of the store is missing or damaged.',
     store_missing: 'The data folder has files of a store, and the store is gone.',
     store_newer: 'A later version of Oriel has written the store.',

@@ -12,13 +12,16 @@ export interface AdminEndpoint {
 /** Mode 600: a process that can read it could read the store as well. */
 const FILE = 'admin.json';
 
+/** The same of the supervisor of several processes. */
+export const SUPERVISOR_FILE = 'supervisor.json';
+
 export function newToken(): string {
   return randomBytes(32).toString('base64url');
 }
 
 /** Writes the file in one rename. Only the process that holds the store's lock may call this. */
-export function writeAdminEndpoint(dataDir: string, endpoint: AdminEndpoint): void {
-  const path = join(dataDir, FILE);
+export function writeAdminEndpoint(dataDir: string, endpoint: AdminEndpoint, file = FILE): void {
+  const path = join(dataDir, file);
   const temporary = `${path}.tmp`;
   // A file that a crash left behind may be readable by others, so it is not written to.
   rmSync(temporary, { force: true });
@@ -26,14 +29,14 @@ export function writeAdminEndpoint(dataDir: string, endpoint: AdminEndpoint): vo
   renameSync(temporary, path);
 }
 
-export function removeAdminEndpoint(dataDir: string): void {
-  rmSync(join(dataDir, FILE), { force: true });
+export function removeAdminEndpoint(dataDir: string, file = FILE): void {
+  rmSync(join(dataDir, file), { force: true });
 }
 
 /** Undefined where there is no valid file. The daemon of a valid one may have died long ago. */
-export function readAdminEndpoint(dataDir: string): AdminEndpoint | undefined {
+export function readAdminEndpoint(dataDir: string, file = FILE): AdminEndpoint | undefined {
   try {
-    const text = readFileSync(join(dataDir, FILE), 'utf8');
+    const text = readFileSync(join(dataDir, file), 'utf8');
     const { url, token, pid } = JSON.parse(text) as AdminEndpoint;
     // The token is sent to this machine only, whatever the file contains.
     const isLocal = typeof url === 'string' && /^http:\/\/127\.0\.0\.1:\d{1,5}$/.test(url);

@@ -9,6 +9,7 @@ import type { CassetteReport } from '../exchanges/cassettes/upstream.ts';
 import { openLog } from '../http/observability/log.ts';
 import { Metrics } from '../http/observability/metrics.ts';
 import { shuttingDown } from '../http/responses/errors.ts';
+import { REPLACED } from '../http/routes/server/health.ts';
 import { preparePromptRules } from '../safety/prompt-screening.ts';
 import type { Actor } from '../store/audit/entry.ts';
 import { handsOver } from '../store/nodes.ts';
@@ -44,8 +45,12 @@ export interface Daemon {
   refuseConfiguration(faults: readonly string[], who?: Actor): Promise<void>;
   /** Lets the owner reload the configuration over HTTP too. */
   offerReload(reload: Reload): void;
-  /** Accepts nothing new, waits for requests in progress until `server.grace` has passed, and ends. */
-  close(): Promise<void>;
+  /**
+   * Accepts nothing new, waits for requests in progress until `server.grace` has passed, and ends.
+   *
+   * @param isReplaced whether another process serves the port now, so that the server stays ready
+   */
+  close(isReplaced?: boolean): Promise<void>;
 }
 
 /** Starts the daemon: store, audit log, image pool, text, media and HTTP, in this order. */
@@ -55,7 +60,11 @@ export async function startDaemon(config: Config, options: DaemonOptions): Promi
   const onLost = (lines: number) => metrics.lostLog.inc(lines);
   const start: Start = {
     state: new DaemonState(config, options.loaded),
-    log: await openLog(config.log, { descriptor: options.logTo, onLost }),
+    log: await openLog(config.log, {
+      descriptor: options.logTo,
+      number: options.peers?.place.number,
+      onLost,
+    }),
     metrics,
     closers,
     charged: new ChargedKeys(),
@@ -63,6 +72,7 @@ export async function startDaemon(config: Config, options: DaemonOptions): Promi
     started: new AbortController(),
     actor: ownActor(),
   };
+  options.peers?.serve(start.metrics);
   try {
     const services = await startServices(start);
     return await openForClients(start, services);
@@ -119,7 +129,7 @@ async function openForClients(start: Start, services: Services): Promise<Daemon>
       const refused = { act: 'config.reload', who: by, result: 'refused' as const };
       await audit.append({ ...refused, code: 'invalid_config', object: 'configuration' });
     },
-    close: () => close(start, services),
+    close: (isReplaced = false) => close(start, services, isReplaced),
   };
 }
 
@@ -138,9 +148,13 @@ function inBackground(work: Promise<void>, failureMessage: string, log: Logger):
   work.catch((error: unknown) => log.error({ err: error }, failureMessage));
 }
 
-async function close({ state, closers }: Start, services: Services): Promise<void> {
+async function close(
+  { state, closers }: Start,
+  services: Services,
+  isReplaced: boolean,
+): Promise<void> {
   const { servers, draining, media, text, pool } = services;
-  draining.abort();
+  draining.abort(isReplaced ? REPLACED : undefined);
   media.runner.drain();
   if (handsOver(services.opened.store)) await closeListener(servers.server.server);
   // After the grace connections are closed, which aborts their requests.

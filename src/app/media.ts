@@ -99,11 +99,23 @@ export async function createMedia(parts: Parts): Promise<DaemonMedia> {
 }
 
 /** Opens the storage of files. The daemon also starts while a bucket does not answer. */
-async function openFiles({ state, store, upstream, log, metrics }: Parts): Promise<AssetStorage> {
+async function openFiles({
+  state,
+  store,
+  upstream,
+  log,
+  metrics,
+  options,
+}: Parts): Promise<AssetStorage> {
   const { driver, bucket } = state.config.assets;
   if (driver === 's3') metrics.watchStorage();
   const files = await openAssetStorage({
-    directory: join(state.config.dataDir, 'assets'),
+    // Processes on one machine share a folder of files; each has a spool for a bucket of its own.
+    directory: join(
+      (driver === 'disk' && options.peers?.dataDir) || state.config.dataDir,
+      'assets',
+    ),
+    isSweeper: options.peers?.place.isFirst ?? true,
     settings: () => state.config.assets,
     upstream,
     isLeader: () => store.nodes.isLeader(),

@@ -55,6 +55,7 @@ export async function startServices(start: Start): Promise<Services> {
   const { store } = opened;
   closers.add(() => store.close());
   closers.add(() => options.onEnd?.(store, cassettes?.report ?? null));
+  closers.add(() => options.peers?.leave());
   const warn = warnRarely(log, 'requests cannot be written to the log of requests');
   store.requests.observer = {
     onFault: (error) => {

@@ -14,6 +14,7 @@ import type { Store } from '../store/store.ts';
 import type { Tracer } from '../telemetry/tracer.ts';
 import type { TextThreads } from '../threads/text-threads.ts';
 import type { Upstream } from '../upstream/response.ts';
+import type { Peers } from './processes/peers.ts';
 
 export interface DaemonOptions {
   readonly version: string;
@@ -31,6 +32,8 @@ export interface DaemonOptions {
   readonly deterministic?: boolean;
   /** Descriptor of the file for the log; by default standard output, or `log.file`. */
   readonly logTo?: number;
+  /** The connection to the other processes on the port; undefined for a single process. */
+  readonly peers?: Peers | undefined;
   /** Called when all requests have ended, before the store closes. */
   readonly onEnd?: (store: Store, cassettes: CassetteReport | null) => Promise<void>;
   /** Cancels the start while it waits for the database. */

@@ -32,9 +32,10 @@ export interface OpenedStore {
 /** Hosts that are the same on all machines. */
 const COMMON_HOST = /^(0\.0\.0\.0|::|::1|localhost|127\..+)$/;
 
-/** Host and port of a daemon, by which people tell nodes apart. */
-export function nameOf({ host, port }: Config['server']): string {
-  return `${COMMON_HOST.test(host) ? hostname() : host}:${port}`;
+/** Host and port of a daemon, and its number among several processes, by which people tell nodes apart. */
+export function nameOf({ host, port }: Config['server'], process?: number): string {
+  const suffix = process === undefined ? '' : `#${process}`;
+  return `${COMMON_HOST.test(host) ? hostname() : host}:${port}${suffix}`;
 }
 
 export function isOutage(error: unknown): error is Failure {
@@ -80,7 +81,7 @@ export async function openDaemonStore({
     // Until the start has succeeded or is cancelled, calls wait for the database.
     starting: stop ? AbortSignal.any([stop, started.signal]) : started.signal,
     onWait: (failure) => logOutage(failure, 'waiting for the database'),
-    node: { name: nameOf(server), version },
+    node: { name: nameOf(server, options.peers?.place.number), version },
     onCommit: (commit) => metrics.observeCommit(commit),
     onCharge: (payer) => charged.add(payer),
     onRecovery: (recovery) => {

@@ -24,6 +24,8 @@ interface AssetStorageOptions {
   readonly upstream: Upstream;
   /** Whether this node sweeps a bucket for all nodes. */
   readonly isLeader: () => boolean;
+  /** Whether this process removes what crashes left in a folder: it started before all others that use the folder. */
+  readonly isSweeper: boolean;
   /** Called with the identifier of a file that differs from what was written. */
   readonly onDamage: (id: string) => void;
   /** Called after every request to a service. @param outcome `ok`, or the code of the failure */

@@ -9,6 +9,7 @@ import {
   auditCommand,
   configCommand,
   doctorCommand,
+  restartCommand,
   serveCommand,
   withCommand,
 } from './daemon/daemon-commands.ts';
@@ -22,6 +23,7 @@ const GROUPS: Readonly<Record<string, readonly CommandDefinition[]>> = {
   'Use models:': clientCommands,
   'Run the daemon:': [
     serveCommand,
+    restartCommand,
     withCommand,
     configCommand,
     doctorCommand,

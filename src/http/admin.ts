@@ -77,7 +77,8 @@ export async function startAdmin(options: AdminOptions): Promise<{ close(): Prom
       return { result, warnings: command.warn?.(given, models()) ?? [] };
     });
   }
-  await server.listen({ host: '127.0.0.1', port: 0 });
+  // Exclusive: the processes of one server would share the listener.
+  await server.listen({ host: '127.0.0.1', port: 0, exclusive: true });
   const { port } = server.server.address() as { port: number };
   try {
     writeAdminEndpoint(directory, { url: `http://127.0.0.1:${port}`, token, pid: process.pid });

@@ -26,17 +26,20 @@ import { emptyQuarantine, sweepFolder, UNFINISHED } from './orphans.ts';
 
 interface DiskStorageOptions {
   readonly files?: Files;
+  /** Whether `sweep` does anything; true by default. */
+  readonly isSweeper?: boolean;
   /** Called when a file differs from what was written. */
   readonly onDamage?: (id: string) => void;
 }
 
-/** Files of assets in a folder that no other process uses. */
+/** Files of assets in a folder, which several processes may use if one of them alone sweeps it. */
 export class DiskStorage extends SpoolingStorage implements AssetStorage {
   readonly #folder: string;
   /** Subfolders that exist or are being created, and are synced to disk. */
   readonly #subfolders = new Map<string, Promise<void>>();
   /** Files that this process started to write: a sweep skips them. Null after the sweep. */
   #started: Set<string> | null = new Set();
+  readonly #openedAt = Date.now();
   readonly #verifying = new Map<string, Promise<void>>();
 
   private constructor(folder: string, files: Files, onDamage: (id: string) => void) {
@@ -46,13 +49,15 @@ export class DiskStorage extends SpoolingStorage implements AssetStorage {
 
   static async open(
     folder: string,
-    { files = diskFiles, onDamage = () => {} }: DiskStorageOptions = {},
+    { files = diskFiles, isSweeper = true, onDamage = () => {} }: DiskStorageOptions = {},
   ): Promise<DiskStorage> {
     return onDisk(async () => {
       await makeFolder(files, folder);
       // A process that was killed may have created subfolders without syncing their names.
       await syncFolder(files, folder);
-      return new DiskStorage(folder, files, onDamage);
+      const storage = new DiskStorage(folder, files, onDamage);
+      if (!isSweeper) storage.#started = null;
+      return storage;
     });
   }
 
@@ -152,7 +157,12 @@ export class DiskStorage extends SpoolingStorage implements AssetStorage {
   ): Promise<SweepResult> {
     if (this.#started === null) return NOTHING_SWEPT;
     const isOwn = (id: string) => this.#started?.has(id) ?? true;
-    const swept = await sweepFolder(this.files, this.#folder, { isOwn, isKnown, span });
+    const swept = await sweepFolder(this.files, this.#folder, {
+      isOwn,
+      isKnown,
+      span,
+      openedAt: this.#openedAt,
+    });
     this.#started = null;
     return swept;
   }

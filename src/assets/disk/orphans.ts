@@ -1,5 +1,5 @@
 import { basename, join } from 'node:path';
-import { type Files, makeFolder, namesIn, remove } from '../../store/files.ts';
+import { type Files, isMissing, makeFolder, namesIn, remove } from '../../store/files.ts';
 import type { TimeRange } from '../../store/health.ts';
 import type { SweepResult } from '../storage/asset-storage.ts';
 import { onDisk } from '../storage/errors.ts';
@@ -20,13 +20,15 @@ interface FolderSweep {
   readonly isOwn: (id: string) => boolean;
   readonly isKnown: (id: string) => Promise<boolean>;
   readonly span: TimeRange | null;
+  /** Files that were changed later may be those that another process writes now. */
+  readonly openedAt: number;
 }
 
 /** Removes unfinished files and moves files without a record to the quarantine. See `AssetStorage.sweep`. */
 export async function sweepFolder(
   files: Files,
   root: string,
-  { isOwn, isKnown, span }: FolderSweep,
+  { isOwn, isKnown, span, openedAt }: FolderSweep,
 ): Promise<SweepResult> {
   const swept = { removed: 0, quarantined: 0, foreign: 0 };
   for (const subfolder of await onDisk(() => namesIn(files, root))) {
@@ -39,6 +41,7 @@ export async function sweepFolder(
       if (!isAssetId(id) || subfolderOf(id) !== subfolder || isOwn(id)) continue;
       const path = join(folder, name);
       if (!isWhole) {
+        if (await onDisk(() => isNewer(files, path, openedAt))) continue;
         await onDisk(() => remove(files, path));
         swept.removed += 1;
       } else if (!(await isKnown(id))) {
@@ -48,6 +51,16 @@ export async function sweepFolder(
     }
   }
   return swept;
+}
+
+async function isNewer(files: Files, path: string, time: number): Promise<boolean> {
+  try {
+    return (await files.stat(path)).mtimeMs > time;
+  } catch (error) {
+    // Its writer has renamed it meanwhile.
+    if (isMissing(error)) return true;
+    throw error;
+  }
 }
 
 /** Moves a file to the quarantine. Returns false if the file is outside the time range. */

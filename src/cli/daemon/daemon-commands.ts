@@ -11,6 +11,7 @@ import {
   configPrintFlags,
   doctorFlags,
   exportFlags,
+  restartFlags,
   serveFlags,
   storeCopyFlags,
   withFlags,
@@ -33,7 +34,8 @@ export const serveCommand: CommandDefinition = {
   notes: [
     `Signals:
   SIGTERM, SIGINT   accept no new work, finish work in progress, exit
-  SIGHUP            reload the configuration, open log.file again`,
+  SIGHUP            reload the configuration, open log.file again
+  SIGUSR2           replace several processes one by one, as oriel restart does`,
     `Environment:
   ORIEL_CONFIG          configuration file
   ORIEL_BOOTSTRAP_KEY   API key of the owner; otherwise one is made and printed
@@ -41,6 +43,19 @@ export const serveCommand: CommandDefinition = {
   ],
   examples: ['oriel serve', 'oriel serve --config /etc/oriel/oriel.yaml --data /var/lib/oriel'],
   run: async ({ flags }, { version }) => (await import('./serve-run.ts')).runServe(flags, version),
+};
+
+/** Restarts the processes of a daemon. */
+export const restartCommand: CommandDefinition = {
+  name: 'restart',
+  summary: 'Replace the processes of a daemon one by one, without a pause',
+  flags: [options(restartFlags)],
+  notes: [
+    `For oriel serve with several processes (server.processes). Each process drains
+once its successor is ready, so that no request is refused.`,
+  ],
+  examples: ['oriel restart --config /etc/oriel/oriel.yaml'],
+  run: async ({ flags }) => (await import('./supervisor-run.ts')).runRestart(flags),
 };
 
 /** Runs a command beside a daemon of its own. */

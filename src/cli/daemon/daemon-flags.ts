@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import * as v from 'valibot';
 import type { Config } from '../../config/settings/schema.ts';
+import { processes } from '../../config/settings/server.ts';
 import { field, integer } from '../../schema/fields.ts';
 import { flag, textField, textFlag, usageFailure } from '../command/command.ts';
 
@@ -29,6 +30,9 @@ export const serveFlags = v.strictObject({
   ...store,
   host: textFlag('address to listen on', 'an address'),
   port: v.optional(field(integer(0, 65_535), 'port to listen on; 0 for any free port')),
+  processes: v.optional(
+    field(processes, 'processes that serve the port; auto for one on each core'),
+  ),
   acceptClock: flag('start although the clock is more than a day ahead of the newest record'),
   newStore: flag('create a new store in a data folder whose store is gone'),
   ...cassetteFlags.entries,
@@ -38,6 +42,9 @@ export const serveFlags = v.strictObject({
     field(v.picklist(['auto', 'pretty', 'json']), 'format of the log on standard output'),
   ),
 });
+
+/** The folder whose processes `oriel restart` replaces. */
+export const restartFlags = v.strictObject(store);
 
 /** What `oriel with` takes before the command. */
 export const withFlags = v.strictObject({

@@ -1,6 +1,8 @@
 import type * as v from 'valibot';
 import { type FirstKey, removeFirstKey } from '../../administration/first-key.ts';
 import { type Daemon, startDaemon } from '../../app/daemon.ts';
+import { Peers } from '../../app/processes/peers.ts';
+import { configOfProcess, processesOf } from '../../app/processes/share.ts';
 import { type LoadedConfig, type LoadOptions, loadConfig } from '../../config/loading/load.ts';
 import { changedSettings, reloadConfig } from '../../config/loading/reload.ts';
 import type { Config } from '../../config/settings/schema.ts';
@@ -31,13 +33,22 @@ export async function runServe(
     isReplay: isReplay(flags),
   };
   const loaded = loadConfig(source);
-  const config = withFlags(loaded.config, flags);
+  const whole = withFlags(loaded.config, flags);
+  const peers = Peers.join();
+  const count = peers?.place.count ?? processesOf(whole);
+  if (peers === undefined && count > 1) {
+    const { runSupervisor } = await import('./supervisor-run.ts');
+    return runSupervisor(whole, { count, file: loaded.file, stopSignal: nextStopSignal() });
+  }
+  if (peers) peers.dataDir = whole.dataDir;
+  const ofProcess = (all: Config) => (peers ? configOfProcess(all, peers.place) : all);
+  const config = ofProcess(whole);
   // The start reads the configuration in any case; a SIGHUP meanwhile must not end the process.
   const ignore = () => {};
   process.on('SIGHUP', ignore);
   const bootstrapKey = process.env['ORIEL_BOOTSTRAP_KEY'] || undefined;
   // Before the first request can be answered: a signal during the start drains the daemon, too.
-  const stopSignal = nextStopSignal();
+  const stopSignal = nextStopSignal(peers);
   const stop = new AbortController();
   void stopSignal.then(() => stop.abort());
   const daemon = await startDaemon(config, {
@@ -48,25 +59,39 @@ export async function runServe(
     dev: flags.dev,
     deterministic: flags.deterministic,
     stop: stop.signal,
+    peers,
     ...(bootstrapKey !== undefined && { bootstrapKey }),
   }).catch((error: unknown) => {
     if (!stop.signal.aborted) throw error;
     return null;
   });
   // Stopped while it waited for the database.
-  if (daemon === null) return 0;
+  if (daemon === null) {
+    peers?.disconnect();
+    return 0;
+  }
   const { log, url, operationsUrl, firstKey } = daemon;
   warn(log, loaded);
-  const stopReloading = reloadOnHangup(daemon, loaded, source, (next) => withFlags(next, flags));
+  const stopReloading = reloadOnHangup({
+    daemon,
+    initial: loaded,
+    source,
+    peers,
+    adjust: (next) => ofProcess(withFlags(next, flags)),
+  });
   process.off('SIGHUP', ignore);
   const exception = uncaughtException(daemon).then(() => null);
-  log.info({ url, operationsUrl, config: loaded.file, dataDir: config.dataDir }, 'ready');
+  const place = { url, operationsUrl, config: loaded.file, dataDir: config.dataDir };
+  // The supervisor logs that the server is ready, once all processes are.
+  log.info(place, peers ? 'process ready' : 'ready');
+  peers?.ready(url, operationsUrl);
   if (firstKey !== undefined) await printFirstKey(daemon, firstKey);
   const signal = await Promise.race([stopSignal, exception]);
   log.info({ signal }, 'draining');
-  await daemon.close();
+  await daemon.close(signal === 'replaced');
   stopReloading();
   log.info('stopped');
+  peers?.disconnect();
   noteNativeCode();
   const isGood = reportCassettes(daemon);
   return signal === null || !isGood ? 1 : 0;
@@ -90,7 +115,7 @@ export function warn(log: Daemon['log'], { warnings }: LoadedConfig): void {
 }
 
 function withFlags(config: Config, flags: v.InferOutput<typeof serveFlags>): Config {
-  const { host, port, data, logFormat } = flags;
+  const { host, port, processes, data, logFormat } = flags;
   return {
     ...config,
     ...(data !== undefined && { dataDir: data }),
@@ -98,6 +123,7 @@ function withFlags(config: Config, flags: v.InferOutput<typeof serveFlags>): Con
       ...config.server,
       ...(host !== undefined && { host }),
       ...(port !== undefined && { port }),
+      ...(processes !== undefined && { processes }),
     },
     cassettes: cassettesOf(config.cassettes, flags),
     log: { ...config.log, ...(logFormat !== undefined && { format: logFormat }) },
@@ -128,18 +154,21 @@ Try it: curl -H "Authorization: Bearer ${secret}" ${url}/v1/models
   if (inTerminal) await removeFirstKey(first);
 }
 
+interface ReloadOptions {
+  readonly daemon: Daemon;
+  /** The configuration of the start, for settings that need a restart. */
+  readonly initial: LoadedConfig;
+  readonly source: LoadOptions;
+  readonly peers: Peers | undefined;
+  readonly adjust: (config: Config) => Config;
+}
+
 /**
  * Reloads the configuration at SIGHUP and when the owner asks for it; an invalid one changes nothing.
  *
- * @param initial the configuration of the start, for settings that need a restart
  * @returns removes the handler
  */
-function reloadOnHangup(
-  daemon: Daemon,
-  initial: LoadedConfig,
-  source: LoadOptions,
-  adjust: (config: Config) => Config,
-): () => void {
+function reloadOnHangup({ daemon, initial, source, peers, adjust }: ReloadOptions): () => void {
   const { log } = daemon;
   let current = initial;
   let last: Promise<unknown> = Promise.resolve();
@@ -183,13 +212,28 @@ function reloadOnHangup(
     reopenLog(log);
     void inTurn();
   };
-  daemon.offerReload(inTurn);
+  daemon.offerReload((who) => {
+    peers?.reload();
+    return inTurn(who);
+  });
   process.on('SIGHUP', onHangup);
   return () => process.off('SIGHUP', onHangup);
 }
 
-/** Resolves with the first signal to stop. A second one ends the process. */
-async function nextStopSignal(): Promise<NodeJS.Signals> {
+/**
+ * Resolves with the first signal to stop. A second one ends the process, unless it has a supervisor: a terminal and
+ * systemd send the signal to every process, and the supervisor passes it on.
+ */
+async function nextStopSignal(
+  peers?: Peers,
+): Promise<NodeJS.Signals | 'replaced' | 'stopped' | 'orphaned'> {
+  if (peers) {
+    process.on('SIGINT', () => {});
+    return Promise.race([
+      peers.end,
+      new Promise<'SIGTERM'>((resolve) => process.on('SIGTERM', resolve)),
+    ]);
+  }
   const signal = await new Promise<NodeJS.Signals>((resolve) => {
     for (const one of STOP_SIGNALS) process.once(one, resolve);
   });

@@ -197,7 +197,7 @@ export function warningsOf({
   const warnings = Object.keys(providers)
     .filter((name) => !routes.some(({ provider }) => provider === name))
     .map((name) => `providers.${name}: no model has a route to it`);
-  if (store.driver === 'postgres' && assets.driver === 'disk') {
+  if (store.driver === 'postgres' && assets.driver === 'disk' && server.processes === 1) {
     warnings.push(
       'assets.driver: other daemons on the database cannot read files on this disk; expected s3',
     );

@@ -46,10 +46,27 @@ const cors = v.strictObject({
   ),
 });
 
+/** Processes that serve the port. */
+export const processes = v.pipe(
+  v.union([
+    v.literal('auto'),
+    integer(1, 256),
+    v.pipe(v.string(), v.regex(/^\d{1,3}$/), v.transform(Number), integer(1, 256)),
+  ]),
+  v.metadata({ expects: 'auto or a number from 1 to 256' }),
+);
+
 /** The listener for clients. */
 export const server = v.strictObject({
   host: withDefault(text(), '127.0.0.1', 'Address to listen on; 0.0.0.0 for all addresses.', ONCE),
   port: withDefault(integer(0, 65_535), 8787, 'Port to listen on; 0 for any free port.', ONCE),
+  processes: withDefault(
+    processes,
+    1,
+    'Processes that serve the port, each a node of the store; auto for one on each core. More than ' +
+      'one need store.driver postgres. They divide pool, batch, overload, store.poolSize and maxConnections.',
+    ONCE,
+  ),
   publicUrl: optional(
     httpUrl(),
     'URL at which clients reach the daemon, for the URLs of files. Unset: the address that it listens on.',

@@ -41,16 +41,20 @@ function describeError(error: Error): object {
 interface LogOptions {
   /** Descriptor of the file for JSON lines; by default standard output, or the file of the settings. */
   readonly descriptor?: number | undefined;
+  /** Number of this process, which every line and the name of its file have; undefined for a single one. */
+  readonly number?: number | undefined;
   /** Called with the number of lines that the file of the settings did not take. */
   readonly onLost?: (lines: number) => void;
 }
 
 /** Opens the log: standard output, or a file whose warnings and errors are on standard error as well. */
 export async function openLog(
-  { level, format, file, ...rotation }: Config['log'],
-  { descriptor, onLost = () => {} }: LogOptions = {},
+  { level, format, file: path, ...rotation }: Config['log'],
+  { descriptor, number, onLost = () => {} }: LogOptions = {},
 ): Promise<Logger> {
-  const options = { ...OPTIONS, level };
+  const options = { ...OPTIONS, level, base: number === undefined ? null : { process: number } };
+  // Each process rotates its own file.
+  const file = number === undefined ? path : path?.replace(/(\.[^./]*)?$/, `-${number}$1`);
   const isFile = file !== undefined && descriptor === undefined;
   const terminal = isFile ? process.stderr : process.stdout;
   const isPretty = format === 'pretty' || (format === 'auto' && terminal.isTTY);

@@ -1,4 +1,11 @@
-import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import {
+  type Aggregator,
+  AggregatorRegistry,
+  Counter,
+  Gauge,
+  Histogram,
+  Registry,
+} from 'prom-client';
 
 type Reading = number | Promise<number>;
 
@@ -8,8 +15,28 @@ type LabelledMetric = readonly [
   name: string,
   help: string,
   read: () => Readings | Promise<Readings>,
+  aggregator?: Aggregator,
 ];
 type Readings = readonly (readonly [string, number])[];
+
+/** All metrics of a process with their values. */
+export type MetricFamilies = Awaited<ReturnType<Registry['getMetricsAsJSON']>>;
+
+const added = (all: readonly MetricFamilies[]) => AggregatorRegistry.aggregate([...all]);
+
+/** The metrics of several processes as one: the sum, or what the `aggregator` of a metric says. */
+export function addMetrics(
+  all: readonly MetricFamilies[],
+  isWithoutGauges: boolean,
+): Promise<MetricFamilies> {
+  const isKept = ({ type }: MetricFamilies[number]) => !isWithoutGauges || String(type) !== 'gauge';
+  return added(all.map((families) => families.filter(isKept))).getMetricsAsJSON();
+}
+
+/** The same in the text format of Prometheus. */
+export function addedText(all: readonly MetricFamilies[]): Promise<string> {
+  return added(all).metrics();
+}
 
 /** The registry of prom-client, with one call for a metric of each kind. */
 export class MetricRegistry extends Registry {
@@ -30,11 +57,16 @@ export class MetricRegistry extends Registry {
     return new Counter({ name, help, labelNames, registers: [this] });
   }
 
-  /** Adds a gauge that is read at each scrape. */
-  gauge(name: string, help: string, read: () => Reading): void {
+  /**
+   * Adds a gauge that is read at each scrape.
+   *
+   * @param aggregator how the values of several processes on one port become one
+   */
+  gauge(name: string, help: string, read: () => Reading, aggregator: Aggregator = 'sum'): void {
     new Gauge({
       name,
       help,
+      aggregator,
       registers: [this],
       async collect() {
         this.set(await read());
@@ -44,7 +76,7 @@ export class MetricRegistry extends Registry {
 
   /** Adds gauges by one label that are read at each scrape. Values of one label are added. */
   gauges(...metric: LabelledMetric): void {
-    new Gauge(this.#labelled(metric));
+    new Gauge({ ...this.#labelled(metric), aggregator: metric[4] ?? 'sum' });
   }
 
   /** The same for counters. */

@@ -11,7 +11,7 @@ import type { TextReport } from '../../text/canonical/report.ts';
 import type { TextThreads } from '../../threads/text-threads.ts';
 import { GenAiMetrics, OTLP_NAMES } from './gen-ai-metrics.ts';
 import { LimitMetrics } from './limit-metrics.ts';
-import { MetricRegistry } from './metric-registry.ts';
+import { addedText, type MetricFamilies, MetricRegistry } from './metric-registry.ts';
 import { RequestSeries } from './request-series.ts';
 import { addPoolMetrics, addRoutingMetrics, addStoreMetrics } from './state-metrics.ts';
 
@@ -26,6 +26,8 @@ const MISNAMED = ['handles', 'requests', 'resources'].map((of) => `nodejs_active
 export class Metrics {
   /** The last day, for the overviews of the console. */
   readonly requestSeries = new RequestSeries();
+  /** Reads the metrics of all processes on the port; null where they cannot be had. Absent for a single process. */
+  collect: (() => Promise<readonly MetricFamilies[] | null>) | undefined;
   readonly #registry = new MetricRegistry();
   readonly #requests = this.#registry.histogram(
     'oriel_http_request_duration_seconds',
@@ -236,7 +238,13 @@ export class Metrics {
     return this.#registry.contentType;
   }
 
-  text(): Promise<string> {
-    return this.#registry.metrics();
+  /** Those of this process alone. */
+  families(): Promise<MetricFamilies> {
+    return this.#registry.getMetricsAsJSON();
+  }
+
+  async text(): Promise<string> {
+    const all = (await this.collect?.()) ?? null;
+    return all === null ? this.#registry.metrics() : addedText(all);
   }
 }

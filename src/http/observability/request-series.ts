@@ -30,7 +30,7 @@ export interface SeriesPoint {
 }
 
 /** What a series counts of a request. */
-interface Counted {
+export interface Counted {
   readonly account: string;
   readonly isError: boolean;
   readonly milliseconds: number;
@@ -38,6 +38,8 @@ interface Counted {
   readonly charge: number;
   /** Time of the end, in milliseconds since the epoch. */
   readonly at: number;
+  /** Whether it is the charge of a task alone, which comes after its request. */
+  readonly isCharge?: boolean;
 }
 
 export const SLOT_MS = 15 * 60_000;
@@ -65,6 +67,8 @@ export class RequestSeries {
   /** By account, the least recently used first. */
   readonly #accounts = new Map<string, Slots>();
   readonly #now: () => number;
+  /** Called with each request that ends here, and each charge of a task. */
+  onCounted: ((request: Counted) => void) | undefined;
 
   constructor(now: () => number = Date.now) {
     this.#now = now;
@@ -74,23 +78,27 @@ export class RequestSeries {
   add(request: Counted): void {
     const bucket = bucketOf(request.milliseconds);
     for (const slot of this.#slotsAt(request)) {
+      slot.charge += request.charge;
+      if (request.isCharge) continue;
       slot.requests += 1;
       if (request.isError) slot.errors += 1;
-      slot.charge += request.charge;
       slot.latencies[bucket]! += 1;
     }
   }
 
   /** Counts a request of the log. Those of the console, and those without a valid key, are none of a client. */
-  addRecord({ account, route, status, error, latency_ms, credits, ended_ms }: RequestRecord): void {
+  addRecord(record: RequestRecord, isOfLog = false): void {
+    const { account, route, status, error, latency_ms, credits, ended_ms } = record;
     if (account === null || OF_CONSOLE.test(route)) return;
-    this.add({
+    const counted = {
       account: account.id,
       isError: status !== CLIENT_CLOSED_REQUEST && (status >= 400 || error !== null),
       milliseconds: latency_ms,
       charge: Math.round((credits ?? 0) * MICRO),
       at: ended_ms,
-    });
+    };
+    this.add(counted);
+    if (!isOfLog) this.onCounted?.(counted);
   }
 
   /** Counts what the log has of the last day from before a time: those of an earlier process, and of other nodes. */
@@ -99,14 +107,16 @@ export class RequestSeries {
     let after: number | null | undefined;
     for (let read = 0; read < MAX_READ && after !== null; read += PAGE) {
       const page = await log.query(filter, { limit: PAGE, after });
-      for (const record of page.records) this.addRecord(record);
+      for (const record of page.records) this.addRecord(record, true);
       after = page.next;
     }
   }
 
   /** Counts the charge of a task, which comes after its request. */
   addCharge(charge: Pick<Counted, 'account' | 'charge' | 'at'>): void {
-    for (const slot of this.#slotsAt(charge)) slot.charge += charge.charge;
+    const counted = { ...charge, isError: false, milliseconds: 0, isCharge: true };
+    this.add(counted);
+    this.onCounted?.(counted);
   }
 
   /** The last 24 hours in slots from the oldest, and their sum; of one account, or of all. */

@@ -38,8 +38,11 @@ export function addPoolMetrics(
 }
 
 export function addStoreMetrics(registry: MetricRegistry, store: Store): void {
-  registry.gauge('oriel_accounts', 'Accounts', async () => (await store.statistics()).accounts);
-  registry.gauge('oriel_nodes_alive', 'Living daemons on the store', () => store.nodes.alive());
+  // Each process on the port reads the same of the store.
+  const accounts = async () => (await store.statistics()).accounts;
+  registry.gauge('oriel_accounts', 'Accounts', accounts, 'max');
+  const alive = () => store.nodes.alive();
+  registry.gauge('oriel_nodes_alive', 'Living daemons on the store', alive, 'max');
   registry.gauge(
     'oriel_node_leader',
     '1 if this node does the work that one node does for all, else 0',
@@ -52,22 +55,26 @@ export function addStoreMetrics(registry: MetricRegistry, store: Store): void {
   store.watch(({ kind }) => {
     if (kind === 'lease_lost') lostLeases.inc();
   });
-  registry.gauge('oriel_store_writable', '1 while the store can be written, else 0', () =>
-    store.health().fault === null ? 1 : 0,
+  const writable = () => (store.health().fault === null ? 1 : 0);
+  registry.gauge(
+    'oriel_store_writable',
+    '1 while the store can be written, else 0',
+    writable,
+    'min',
   );
   registry.gauge(
     'oriel_store_pending_charges',
     'Requests whose charges are not booked yet',
     () => store.health().pendingCharges,
   );
-  registry.gauges('status', 'oriel_tasks', 'Tasks in the store by state', async () =>
-    Object.entries((await store.statistics()).tasks),
-  );
-  registry.gauges('kind', 'oriel_credits', 'Credits of all accounts by kind', async () => {
+  const tasks = async () => Object.entries((await store.statistics()).tasks);
+  registry.gauges('status', 'oriel_tasks', 'Tasks in the store by state', tasks, 'max');
+  const credits = async () => {
     const { granted, reserved, spent } = (await store.statistics()).credits;
     const all = { granted, reserved, spent, available: granted - reserved - spent };
-    return Object.entries(all).map(([kind, credits]) => [kind, toCredits(credits)]);
-  });
+    return Object.entries(all).map(([kind, sum]) => [kind, toCredits(sum)] as const);
+  };
+  registry.gauges('kind', 'oriel_credits', 'Credits of all accounts by kind', credits, 'max');
   // A driver has journals or none, and a database or none, for as long as it is open.
   if (store.health().journal) addJournalMetrics(registry, () => store.health().journal!);
   if (store.health().database) addDatabaseMetrics(registry, () => store.health().database!);

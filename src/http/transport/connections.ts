@@ -1,5 +1,6 @@
+import cluster from 'node:cluster';
 import { readFileSync } from 'node:fs';
-import type { ServerResponse } from 'node:http';
+import type { Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 
@@ -34,7 +35,8 @@ export function limitConnections(
   { maxConnections, sendTimeout }: ConnectionLimits,
 ): void {
   const { server: http } = server;
-  http.maxConnections = maxConnections;
+  if (cluster.isWorker) closeFurther(http, maxConnections);
+  else http.maxConnections = maxConnections;
   http.maxRequestsPerSocket = MAX_REQUESTS_PER_CONNECTION;
   closeStalled(server, sendTimeout);
   const queued = new WeakMap<Socket, Set<ServerResponse>>();
@@ -74,6 +76,21 @@ export function limitConnections(
     });
     return responses;
   }
+}
+
+/**
+ * Closes connections beyond a number. With `maxConnections` a process of a cluster would return them to the supervisor,
+ * which would offer them again and again.
+ */
+function closeFurther(http: Server, most: number): void {
+  let open = 0;
+  http.on('connection', (socket: Socket) => {
+    open += 1;
+    socket.once('close', () => {
+      open -= 1;
+    });
+    if (open > most) socket.destroy();
+  });
 }
 
 /**

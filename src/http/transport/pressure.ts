@@ -52,7 +52,7 @@ export class Pressure {
 
   /** @param memoryLimit bytes of resident memory; undefined for a share of the container's memory */
   constructor(memoryLimit: number | undefined) {
-    this.#memoryLimit = memoryLimit ?? containerMemory() * CONTAINER_SHARE;
+    this.#memoryLimit = memoryLimit ?? defaultMemoryLimit();
     this.#histogram.enable();
     this.measure();
     this.#timer = setInterval(() => {
@@ -130,10 +130,13 @@ export class Pressure {
   }
 }
 
+/** Bytes of resident memory above which the only process of a machine refuses requests. */
+export const defaultMemoryLimit = () => Math.floor(containerMemory() * CONTAINER_SHARE);
+
 /** Share of the memory that the process uses, of V8's heap or of all, whichever is fuller. @param limit as of `Pressure` */
 export function memoryShare(limit: number | undefined): number {
   const heap = getHeapStatistics().used_heap_size / (oldGenerationLimit() * HEAP_SHARE);
-  const all = limit ?? containerMemory() * CONTAINER_SHARE;
+  const all = limit ?? defaultMemoryLimit();
   return Math.max(heap, process.memoryUsage.rss() / all);
 }
 

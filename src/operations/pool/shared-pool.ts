@@ -24,7 +24,7 @@ const SMALL: Estimate = { milliseconds: 1000, bytes: 64 * 2 ** 20 };
 const MB = 1e6;
 
 /** Half of the memory of the container or machine beyond the needs of the daemon and small jobs. */
-function defaultMemory(): number {
+export function defaultMemory(): number {
   // Without a constraint this is 0 or far more than the memory, depending on Node's version.
   const constrained = process.constrainedMemory?.() ?? 0;
   const available = constrained > 0 ? Math.min(constrained, totalmem()) : totalmem();

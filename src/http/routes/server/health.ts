@@ -57,6 +57,9 @@ const readiness = v.object({
 /** Answer of `GET /readyz`. */
 export type Readiness = v.InferOutput<typeof readiness>;
 
+/** Reason of a drain after which another process serves the port. */
+export const REPLACED = 'replaced';
+
 /** Milliseconds for the bucket to answer: its failure must not make this check slow for load balancers. */
 const STORAGE_TIMEOUT_MS = 500;
 
@@ -97,7 +100,7 @@ export function healthRoutes(
     query: readinessQuery,
     answer: readiness,
     handler: async (request) => {
-      if (context.draining.aborted) throw shuttingDown();
+      if (context.draining.aborted && context.draining.reason !== REPLACED) throw shuttingDown();
       const { for: only } = request.query;
       const { fault, textFault, journal } = context.store.health();
       const reason = fault ?? journal?.checkpointFault ?? null;
