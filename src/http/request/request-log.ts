@@ -57,12 +57,15 @@ export function requestLogger(log: Logger): (line: RequestLine, outcome: Request
   if (!log.isLevelEnabled('warn')) return () => {};
   const logsAll = log.isLevelEnabled('info');
   const output = outputOf(log);
+  // With a comma in front: the number of this process, if it is one of several.
+  const { process } = log.bindings();
+  const number = process === undefined ? '' : `,"process":${process}`;
   return (line, outcome) => {
     const { status, method, path, milliseconds, ...details } = line;
     const level = status >= 500 ? 'warn' : 'info';
     if (level === 'info' && !logsAll) return;
     const fields = fieldsOf(outcome);
-    if (output) output.write(jsonOf(level, line, fields));
+    if (output) output.write(jsonOf(level, line, fields, number));
     else log[level]({ ...details, ...fields }, `${status} ${method} ${path} ${milliseconds} ms`);
   };
 }
@@ -71,12 +74,13 @@ function jsonOf(
   level: 'info' | 'warn',
   { requestId, method, path, status, milliseconds, ip, key }: RequestLine,
   fields: Readonly<Record<string, unknown>> | null,
+  number: string,
 ): string {
   const address = ip === undefined ? '' : `,"ip":${JSON.stringify(ip)}`;
   const holder = key === undefined ? '' : `,"key":"${key}"`;
   const outcome = fields === null ? '' : `,${JSON.stringify(fields).slice(1, -1)}`;
   return (
-    `{"level":"${level}","time":"${new Date().toISOString()}","requestId":"${requestId}","method":"${method}",` +
+    `{"level":"${level}","time":"${new Date().toISOString()}"${number},"requestId":"${requestId}","method":"${method}",` +
     `"path":${JSON.stringify(path)},"status":${status},"milliseconds":${milliseconds}` +
     `${address}${holder}${outcome},"msg":"request"}\n`
   );

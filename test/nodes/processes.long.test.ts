@@ -1,0 +1,104 @@
+import { readFileSync } from 'node:fs';
+import { request as httpRequest } from 'node:http';
+import { expect, it } from 'vitest';
+import { OWNER_KEY, startDaemon, type TestDaemon } from '../daemon.ts';
+import { describeWithPostgres } from '../engines/postgres.ts';
+import { oriel, temporaryFolder } from '../oriel.ts';
+
+const BODY = JSON.stringify({
+  model: 'sandbox-chat',
+  messages: [{ role: 'user', content: 'How deep is the harbour?' }],
+});
+
+/** Sends a request on a connection of its own; resolves with the status, or the code of the error. */
+function ask(url: string): Promise<string> {
+  return new Promise((resolve) => {
+    const headers = { authorization: `Bearer ${OWNER_KEY}`, 'content-type': 'application/json' };
+    const options = { method: 'POST', agent: false as const, headers };
+    httpRequest(`${url}/v1/chat/completions`, options, (response) => {
+      response.once('end', () => resolve(String(response.statusCode))).resume();
+      response.once('error', ({ message }) => resolve(message));
+    })
+      .once('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message))
+      .end(BODY);
+  });
+}
+
+/** Sends requests by eight clients until `work` has ended. @returns how often each outcome came */
+async function underLoad(url: string, work: () => Promise<unknown>) {
+  const outcomes: Record<string, number> = {};
+  let isOver = false;
+  const clients = Array.from({ length: 8 }, async () => {
+    while (!isOver) {
+      const outcome = await ask(url);
+      outcomes[outcome] = (outcomes[outcome] ?? 0) + 1;
+    }
+  });
+  await work().finally(() => {
+    isOver = true;
+  });
+  await Promise.all(clients);
+  return outcomes;
+}
+
+const childrenOf = ({ child: { pid } }: TestDaemon) =>
+  readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').map(Number);
+
+const COUNT =
+  /^oriel_http_request_duration_seconds_count\{.*chat\/completions",status="200"\} (\d+)$/m;
+const countIn = (metrics: string) => Number(COUNT.exec(metrics)?.[1]);
+
+describeWithPostgres('several processes', (server) => {
+  it('serve as one, survive the death of one, and are replaced without a refused connection', async () => {
+    const config = {
+      server: { processes: 2 },
+      store: { driver: 'postgres', url: server().url },
+    };
+    const daemon = await startDaemon({ config });
+    const before = childrenOf(daemon);
+    expect(before).toHaveLength(2);
+
+    const replaced = await underLoad(daemon.url, async () => {
+      const { stdout } = await oriel(['restart', '--data', daemon.data]);
+      expect(stdout).toBe('replaced 2 processes\n');
+    });
+    expect(Object.keys(replaced)).toEqual(['200']);
+    expect(childrenOf(daemon).filter((pid) => before.includes(pid))).toEqual([]);
+    // Those of the processes that have ended count too.
+    expect(countIn(await daemon.metrics())).toBe(replaced['200']);
+
+    const [victim] = childrenOf(daemon);
+    const killed = await underLoad(daemon.url, async () => {
+      process.kill(victim!, 'SIGKILL');
+      await daemon.logged('process started again');
+    });
+    const { 200: answered = 0, ...lost } = killed;
+    expect(answered).toBeGreaterThan(0);
+    // Each of the eight clients had one request at most in the process that died.
+    expect(Object.values(lost).reduce((sum, count) => sum + count, 0)).toBeLessThanOrEqual(8);
+    expect(Object.keys(lost)).not.toContain('ECONNREFUSED');
+    expect(childrenOf(daemon)).toHaveLength(2);
+
+    const orphans = childrenOf(daemon);
+    await daemon.stop('SIGKILL');
+    const isRunning = (pid: number) => {
+      try {
+        return process.kill(pid, 0);
+      } catch {
+        return false;
+      }
+    };
+    await expect.poll(() => orphans.filter(isRunning), { timeout: 15_000 }).toEqual([]);
+  });
+});
+
+it('lowdb serves by one process, and the refusal says why', async () => {
+  const data = temporaryFolder();
+  const { status, stderr } = await oriel(['serve', '--data', data, '--processes', '2'], {
+    cwd: data,
+  });
+  expect(status).toBe(1);
+  expect(stderr).toBe(
+    'oriel: server.processes: expected 1 with store.driver lowdb, received 2: one process alone may write its journal; set store.driver to postgres\n',
+  );
+});
