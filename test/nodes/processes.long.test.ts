@@ -53,6 +53,7 @@ describeWithPostgres('several processes', (server) => {
     const config = {
       server: { processes: 2 },
       store: { driver: 'postgres', url: server().url },
+      limits: { free: { rpm: 1_000_000 }, paid: { rpm: 1_000_000 } },
     };
     const daemon = await startDaemon({ config });
     const before = childrenOf(daemon);
