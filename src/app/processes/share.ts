@@ -43,12 +43,12 @@ export function checkProcesses({ store, cassettes }: Config, count: number): voi
 const foldersOf = (dataDir: string) => join(dataDir, 'processes');
 
 /** The data folder of a process: the first one has that of a single daemon. */
-export function folderOfProcess(dataDir: string, number: number): string {
+function folderOfProcess(dataDir: string, number: number): string {
   return number === 1 ? dataDir : join(foldersOf(dataDir), `${number}`);
 }
 
 /** The numbers of all processes that have a folder, in order. */
-export function knownProcesses(dataDir: string): readonly number[] {
+function knownProcesses(dataDir: string): readonly number[] {
   const others = namesIn(foldersOf(dataDir)).map(Number).filter(Number.isSafeInteger);
   return [1, ...others.sort((one, other) => one - other)];
 }
