@@ -13,7 +13,7 @@ import { Supervisor } from '../../app/processes/supervisor.ts';
 import { loadStoreSettings } from '../../config/loading/load.ts';
 import type { Config } from '../../config/settings/schema.ts';
 import { Failure } from '../../failure.ts';
-import { openLog } from '../../http/observability/log.ts';
+import { openLog, reopenLog } from '../../http/observability/log.ts';
 import { checkDataFolder } from '../../store/data-folder.ts';
 import { diskFiles, makeFolder } from '../../store/files.ts';
 import { postJson } from '../../upstream/post-json.ts';
@@ -46,7 +46,10 @@ export async function runSupervisor(
   const log = await openLog(config.log);
   const unbooked = processesWithCharges(dataDir);
   const supervisor = new Supervisor({ count, unbooked, grace: server.grace, log });
-  process.on('SIGHUP', () => supervisor.reload());
+  process.on('SIGHUP', () => {
+    reopenLog(log);
+    supervisor.reload();
+  });
   process.on('SIGUSR2', () => {
     supervisor.restart().catch((err: unknown) => log.error({ err }, 'restart failed'));
   });
