@@ -311,6 +311,7 @@ const LOCAL_CODES = {
   }),
   ...group('service_error', 500, {
     restart_failed: 'A new process could not start, so that not all were replaced.',
+    backup_invalid: 'A backup is damaged, incomplete or not of Oriel.',
     store_corrupt: 'A file of the store is missing or damaged.',
     store_missing: 'The data folder has files of a store, and the store is gone.',
     store_newer: 'A later version of Oriel has written the store.',

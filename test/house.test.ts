@@ -14,7 +14,7 @@ const FLOORS: readonly (readonly string[])[] = [
   ['cli'],
   ['app'],
   ['http'],
-  ['text', 'media', 'workers'],
+  ['text', 'media', 'workers', 'backup'],
   ['assets', 'alerts'],
   ['routing'],
   ['telemetry'],

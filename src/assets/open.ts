@@ -63,6 +63,17 @@ export function openAssetStorage({
   });
 }
 
+/** Another bucket of the service, with the credentials of the settings. */
+export function bucketOf(settings: AssetSettings, bucket: string, upstream: Upstream): Bucket {
+  const endpoint = settings.endpoint ?? `https://s3.${settings.region}.amazonaws.com`;
+  return new Bucket({
+    ...{ ...settings, bucket, endpoint, publicEndpoint: endpoint, upstream },
+    connectTimeout: Math.min(CONNECT_TIMEOUT_MS, settings.timeout),
+    credentials: () => credentialsOf(settings, settings),
+    onAttempt: () => {},
+  });
+}
+
 /**
  * Stores a file in another bucket of the service.
  *
@@ -74,7 +85,7 @@ export async function storeInBucket(
   settings: AssetSettings,
   upstream: Upstream,
 ): Promise<void> {
-  const target = bucketNamed(bucket, settings, upstream);
+  const target = bucketOf(settings, bucket, upstream);
   const written = await measureLocalFile(diskFiles, path, MAX_OBJECT_BYTES);
   const content = () => chunksOf(() => open(path, 'r'));
   if (await target.put(key, written, content, { overwrite })) return;
@@ -86,7 +97,7 @@ export async function storeInBucket(
 /** Lists, stores and deletes in the bucket, with an object of its own. @throws Failure `storage_unavailable` */
 export async function probeBucket(settings: AssetSettings, upstream: Upstream): Promise<void> {
   // The check of the configuration requires it.
-  const target = bucketNamed(settings.bucket!, settings, upstream);
+  const target = bucketOf(settings, settings.bucket!, upstream);
   await target.list(settings.prefix, 1).next();
   const bytes = Buffer.from(newId('probe'));
   const sha256 = createHash('sha256').update(bytes).digest('hex');
@@ -95,16 +106,6 @@ export async function probeBucket(settings: AssetSettings, upstream: Upstream): 
     yield bytes;
   });
   await target.delete([key]);
-}
-
-function bucketNamed(bucket: string, settings: AssetSettings, upstream: Upstream): Bucket {
-  const endpoint = settings.endpoint ?? `https://s3.${settings.region}.amazonaws.com`;
-  return new Bucket({
-    ...{ ...settings, bucket, endpoint, publicEndpoint: endpoint, upstream },
-    connectTimeout: Math.min(CONNECT_TIMEOUT_MS, settings.timeout),
-    credentials: () => credentialsOf(settings, settings),
-    onAttempt: () => {},
-  });
 }
 
 /** Credentials of the settings in force, or those of the start where a reload chose another driver. */

@@ -7,6 +7,7 @@ import { completionCommand } from './completion/completion-command.ts';
 import {
   adminCommands,
   auditCommand,
+  backupCommands,
   configCommand,
   doctorCommand,
   restartCommand,
@@ -22,12 +23,8 @@ const GROUPS: Readonly<Record<string, readonly CommandDefinition[]>> = {
   'Look at images:': [...operationCommands('data'), ...lookingCommands, check],
   'Use models:': clientCommands,
   'Run the daemon:': [
-    serveCommand,
-    restartCommand,
-    withCommand,
-    configCommand,
-    doctorCommand,
-    auditCommand,
+    ...[serveCommand, restartCommand, withCommand, configCommand, doctorCommand, auditCommand],
+    ...backupCommands,
     cassettesCommand,
   ],
   'Accounts, keys and the store:': adminCommands,

@@ -1,3 +1,4 @@
+import type { FileHandle } from 'node:fs/promises';
 import { crc32 } from 'node:zlib';
 
 /** Length of the head: CRC-32 and length of the payload, eight hexadecimal digits each, each with one character after it. */
@@ -69,4 +70,20 @@ export function wasSynced(bytes: Buffer, damaged: number): boolean {
     if (isProof(at + 1)) return true;
   }
   return false;
+}
+
+/** Bytes that one read for the end of a file requests. */
+const CHUNK = 64 * 1024;
+
+/** Bytes up to the last line break: the line after it is being written. */
+export async function lengthOfLines(handle: FileHandle, size: number): Promise<number> {
+  const chunk = Buffer.alloc(CHUNK);
+  for (let end = size; end > 0; ) {
+    const start = Math.max(0, end - CHUNK);
+    const { bytesRead } = await handle.read(chunk, 0, end - start, start);
+    const found = chunk.subarray(0, bytesRead).lastIndexOf(NEWLINE);
+    if (found !== -1) return start + found + 1;
+    end = start;
+  }
+  return 0;
 }

@@ -8,10 +8,12 @@ import { CHECKS } from '../doctor/checks.ts';
 import {
   adminFlags,
   auditFlags,
+  backupFlags,
   configPrintFlags,
   doctorFlags,
   exportFlags,
   restartFlags,
+  restoreFlags,
   serveFlags,
   storeCopyFlags,
   withFlags,
@@ -133,6 +135,49 @@ changed.`,
   examples: ['oriel audit --since 7d', 'oriel audit --act keys.revoke --json'],
   run: async ({ flags }) => (await import('./audit-run.ts')).runAudit(flags),
 };
+
+/** Copies a data folder while its daemon runs, and writes it back. */
+export const backupCommands: readonly CommandDefinition[] = [
+  {
+    name: 'backup',
+    summary: 'Back up the data folder, while the daemon runs or not',
+    positionals: [
+      {
+        syntax: '<to>',
+        description: 'a folder of backups, FILE.tar, or s3://BUCKET/PREFIX',
+        path: true,
+      },
+    ],
+    flags: [options(backupFlags), STORE],
+    notes: [
+      `Copies the store, the audit log, files of tasks and uploads, the configuration
+and secret.key. Whoever has the backup can read the API keys of your providers.
+A folder or a bucket gets only those files of tasks that it does not have yet.`,
+      `Of a store in PostgreSQL run pg_dump first, then this for the rest. Files in a
+bucket of the setting assets stay there.`,
+    ],
+    examples: ['oriel backup /var/backups/oriel --keep 14', 'oriel backup oriel.tar'],
+    run: async (input, { version }) => (await import('./backup-run.ts')).backup(input, version),
+  },
+  {
+    name: 'restore',
+    summary: 'Verify a backup, and write it into an empty folder',
+    positionals: [
+      {
+        syntax: '<from>',
+        description: 'a backup, or a folder or a bucket of them: the newest is taken',
+        path: true,
+      },
+    ],
+    flags: [options(restoreFlags)],
+    notes: ['Exits with 1 if a sum of the restored store does not agree with its records.'],
+    examples: [
+      'oriel restore /var/backups/oriel --dry-run',
+      'oriel restore /var/backups/oriel --into data',
+    ],
+    run: async (input) => (await import('./backup-run.ts')).restore(input),
+  },
+];
 
 /** Moves a store between one machine and a database. */
 const storeCopyCommand: CommandDefinition = {

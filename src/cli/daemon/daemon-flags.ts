@@ -82,6 +82,17 @@ export const storeCopyFlags = v.strictObject({
   json,
 });
 
+/** How `oriel backup` and `oriel restore` work. */
+export const backupFlags = v.strictObject({
+  keep: v.optional(field(integer(1, 10_000), 'remove old backups beyond this many')),
+});
+export const restoreFlags = v.strictObject({
+  into: folder('write to this folder, which must be empty or not exist yet'),
+  dryRun: flag('verify every file and list them, but write nothing'),
+  config: store.config,
+  json,
+});
+
 /** Where and how `oriel requests export` writes. */
 export const exportFlags = v.strictObject({
   overwrite: flag('replace a file or an object that exists'),

@@ -1,0 +1,107 @@
+import * as v from 'valibot';
+import { Failure } from '../failure.ts';
+
+/** File of a backup that names all others. It is written last. */
+export const MANIFEST = 'manifest.json';
+
+const FORMAT = 'oriel-backup';
+const VERSION = 1;
+
+/** Bytes of a manifest: a file takes about 200. */
+export const MAX_MANIFEST_BYTES = 256 * 2 ** 20;
+
+/** Characters of a path, as many as the header of a tar has. */
+const MAX_PATH = 100;
+
+/** Path below the folder of a backup: neither absolute nor with `..`. */
+const PATH = /^(?!\.\.?(?:\/|$))[\w.-]+(?:\/(?!\.\.?(?:\/|$))[\w.-]+)*$/;
+
+/** Name of a backup: `oriel-20270131T120000.000Z`. Names sort by time. */
+const NAME = /^oriel-\d{8}T\d{6}\.\d{3}Z$/;
+
+export function isSafePath(path: string): boolean {
+  return path.length <= MAX_PATH && PATH.test(path);
+}
+
+const file = v.strictObject({
+  path: v.pipe(v.string(), v.check(isSafePath)),
+  bytes: v.pipe(v.number(), v.safeInteger(), v.minValue(0)),
+  sha256: v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/)),
+  /** Backup of the same bucket that has the object; absent for this one. */
+  from: v.optional(v.pipe(v.string(), v.regex(NAME))),
+});
+
+const manifest = v.strictObject({
+  format: v.literal(FORMAT),
+  version: v.literal(VERSION),
+  name: v.pipe(v.string(), v.regex(NAME)),
+  createdAt: v.string(),
+  /** Version of the program. */
+  program: v.string(),
+  store: v.strictObject({
+    driver: v.picklist(['lowdb', 'postgres']),
+    /** Identifier of the store; the place of a database. */
+    id: v.string(),
+    /** Sums of a database when its files were copied. */
+    sums: v.optional(v.record(v.string(), v.number())),
+  }),
+  files: v.array(file),
+});
+
+export type BackupFile = v.InferOutput<typeof file>;
+export type Manifest = v.InferOutput<typeof manifest>;
+
+export function newManifest(parts: Pick<Manifest, 'name' | 'program' | 'store' | 'files'>) {
+  const createdAt = new Date().toISOString();
+  return { format: FORMAT, version: VERSION, createdAt, ...parts } satisfies Manifest;
+}
+
+export function newName(now = new Date()): string {
+  return `oriel-${now.toISOString().replaceAll(/[-:]/g, '')}`;
+}
+
+export function isBackupName(name: string): boolean {
+  return NAME.test(name);
+}
+
+/** @param place for the message @throws Failure `backup_invalid` */
+export function parseManifest(text: string, place: string): Manifest {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw invalidBackup(`${place}: expected JSON; the file is damaged`);
+  }
+  const { format, version } = (value ?? {}) as { readonly format?: unknown; version?: unknown };
+  if (format === FORMAT && typeof version === 'number' && version > VERSION) {
+    throw invalidBackup(`${place}: has version ${version}, and this program reads ${VERSION}`);
+  }
+  const parsed = v.safeParse(manifest, value);
+  if (!parsed.success) {
+    const [issue] = parsed.issues;
+    const where = v.getDotPath(issue) ?? 'manifest';
+    throw invalidBackup(
+      `${place}: ${where}: expected ${issue.expected ?? 'a safe path'}, received ${issue.received.slice(0, 120)}`,
+    );
+  }
+  const paths = new Set(parsed.output.files.map(({ path }) => path));
+  if (paths.size < parsed.output.files.length) {
+    throw invalidBackup(`${place}: expected each path once, and one is there twice`);
+  }
+  return parsed.output;
+}
+
+export function invalidBackup(message: string, cause?: unknown): Failure {
+  return new Failure('service_error', message, { code: 'backup_invalid', cause });
+}
+
+/** @param what file or place, for the operator alone */
+export function cannotWrite(what: string, error: unknown): Failure {
+  if (error instanceof Failure) return error;
+  const reason = error instanceof Error ? error.message : String(error);
+  const code = 'storage_unavailable';
+  return new Failure('service_error', `${what} cannot be written: ${reason}`, {
+    code,
+    cause: error,
+  });
+}

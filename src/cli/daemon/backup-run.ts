@@ -1,0 +1,104 @@
+import { devNull } from 'node:os';
+import { resolve } from 'node:path';
+import { BucketBackups, bucketPlace } from '../../backup/bucket.ts';
+import { openOrigin, openStored, restoreBackup, splitName } from '../../backup/restore.ts';
+import { runBackup } from '../../backup/run.ts';
+import { loadConfig, loadStoreSettings } from '../../config/loading/load.ts';
+import { checkDataFolder } from '../../store/data-folder.ts';
+import { UpstreamClient } from '../../upstream/client.ts';
+import { type CommandInput, readFlags, usageFailure } from '../command/command.ts';
+import { counted, print, printJson, printStderr } from '../terminal/terminal.ts';
+import { adminFlags, backupFlags, restoreFlags } from './daemon-flags.ts';
+import '../../text/built-in-dialects.ts';
+
+const megabytes = (bytes: number) => `${(bytes / 1e6).toFixed(1)} MB`;
+
+/** The configuration that flags name. With `--data` it may be missing or invalid. */
+function settingsOf(config: string | undefined, data: string | undefined) {
+  const source = { file: config, env: process.env, cwd: process.cwd() };
+  const settings = () => {
+    try {
+      return loadStoreSettings(source);
+    } catch (error) {
+      if (data === undefined || config !== undefined) throw error;
+      return loadStoreSettings({ ...source, file: devNull });
+    }
+  };
+  const found = settings();
+  return {
+    ...found,
+    dataDir: data === undefined ? found.dataDir : resolve(data),
+    file: found.file === devNull ? null : found.file,
+    // Keys of providers may be unset.
+    assets: () => loadConfig({ ...source, without: [['providers'], ['models']] }).config.assets,
+  };
+}
+
+/** Backs up the data folder, beside its daemon or without one. @returns the exit code */
+export async function backup({ positionals, flags }: CommandInput, program: string) {
+  const { config, data, json } = readFlags(adminFlags, flags);
+  const { keep } = readFlags(backupFlags, flags);
+  const to = String(positionals[0]);
+  if (to.endsWith('.tar') && keep !== undefined) {
+    throw usageFailure('--keep: a file is one backup; name a folder or s3://BUCKET/PREFIX');
+  }
+  const settings = settingsOf(config, data);
+  await checkDataFolder(settings.dataDir);
+  const upstream = new UpstreamClient();
+  try {
+    const report = await runBackup(to, settings, { program, keep, upstream });
+    if (json) await printJson(report);
+    else {
+      const { place, files, bytes, copiedFiles, copiedBytes, removed } = report;
+      const all = `${counted(files, 'file')}, ${megabytes(bytes)}`;
+      await print(`${place}: ${all}; copied ${copiedFiles} of them, ${megabytes(copiedBytes)}\n`);
+      for (const name of removed) printStderr(`removed ${name}`);
+    }
+    return 0;
+  } finally {
+    await upstream.close();
+  }
+}
+
+/** Verifies a backup, and writes it into an empty folder. @returns the exit code: 1 where a sum does not agree */
+export async function restore({ positionals, flags }: CommandInput) {
+  const { config, json, into, dryRun } = readFlags(restoreFlags, flags);
+  if (into === undefined && !dryRun) throw usageFailure('--into is required, or --dry-run');
+  const from = String(positionals[0]);
+  const upstream = new UpstreamClient();
+  try {
+    const [base, name] = splitName(from);
+    const place = bucketPlace(base);
+    const origin = place
+      ? await openStored(
+          new BucketBackups(place, settingsOf(config, undefined).assets(), upstream),
+          name,
+        )
+      : await openOrigin(from);
+    try {
+      if (dryRun && !json) {
+        for (const { path, bytes } of origin.manifest.files) await print(`${path}  ${bytes}\n`);
+      }
+      const report = await restoreBackup(origin, dryRun ? null : resolve(into!));
+      if (json) await printJson(report);
+      else await print(`${sentenceOf(report, dryRun ? 'would write' : 'wrote')}\n`);
+      for (const fault of report.faults) printStderr(`oriel: ${fault}`);
+      return report.faults.length > 0 ? 1 : 0;
+    } finally {
+      await origin.close();
+    }
+  } finally {
+    await upstream.close();
+  }
+}
+
+function sentenceOf(
+  { name, files, bytes, audit, driver, faults }: Awaited<ReturnType<typeof restoreBackup>>,
+  verb: string,
+): string {
+  const written = `${name}: ${verb} ${counted(files, 'file')}, ${megabytes(bytes)}; every hash agrees`;
+  if (driver === 'postgres') return `${written}; the records are in the backup of the database`;
+  if (audit === null) return written;
+  const counts = `${audit.accounts} accounts, ${audit.keys} keys and ${audit.tasks} tasks`;
+  return `${written}; ${counts}; ${faults.length === 0 ? 'every sum agrees' : 'sums differ'}`;
+}
