@@ -203,12 +203,12 @@ export function nodeLost(
   };
 }
 
-/** What a command that makes backups raises where one fails. */
+/** @param reason for the operator alone */
 export function backupFailed(reason: string, times: Times): Condition {
   return {
     type: 'backup.failed',
     message: `A backup failed: ${reason.slice(0, MAX_TEXT)}`,
-    ...{ about: {}, figures: {}, place: 'settings', subject: 'backup' },
+    ...{ about: {}, figures: {}, place: 'settings', subject: 'backup', isLocal: true },
     ...again(times),
   };
 }

@@ -135,13 +135,14 @@ async function openForClients(start: Start, services: Services): Promise<Daemon>
 
 /** Resumes tasks and callbacks of an earlier process while the first requests are served. */
 function startBackgroundWork(
-  { media, callbacks, retentionSweeper, opened, alerts }: Services,
+  { media, callbacks, retentionSweeper, opened, alerts, backups }: Services,
   log: Logger,
 ): void {
   inBackground(media.runner.start(), 'open tasks could not be resumed', log);
   inBackground(callbacks.start(), 'open callbacks could not be resumed', log);
   if (!opened.isClockAhead) retentionSweeper.start();
   alerts.start();
+  backups.start();
 }
 
 function inBackground(work: Promise<void>, failureMessage: string, log: Logger): void {

@@ -18,6 +18,7 @@ import type { TextGateway } from '../text/gateway.ts';
 import { TextThreads } from '../threads/text-threads.ts';
 import { UpstreamClient } from '../upstream/client.ts';
 import { DaemonAlerts } from './alerts.ts';
+import { BackupSchedule } from './backup.ts';
 import { openCassettes } from './cassettes.ts';
 import { openLimits } from './limits.ts';
 import { createMedia, type DaemonMedia } from './media.ts';
@@ -42,6 +43,7 @@ export interface Services extends DaemonMedia {
   readonly cassettes: CassetteUpstream | null;
   readonly catalog: StoredProviders;
   readonly alerts: AlertWatch;
+  readonly backups: BackupSchedule;
 }
 
 /** Starts all parts of a daemon but its listeners: store, audit log, pools, text, media and servers, in this order. */
@@ -76,6 +78,7 @@ export async function startServices(start: Start): Promise<Services> {
   // Closed just before the store: administration also works while the daemon drains.
   const models = () => allNames(state.config.models);
   const daemonAlerts = new DaemonAlerts(start, store, network);
+  const backups = new BackupSchedule(start, { store, network, alerts: daemonAlerts.alerts });
   const catalog = new StoredProviders(state, store, log, daemonAlerts.alerts);
   await catalog.start();
   closers.add(() => catalog.close());
@@ -96,6 +99,7 @@ export async function startServices(start: Start): Promise<Services> {
   // Once the last answers have ended.
   closers.add(() => cassettes?.close());
   closers.add(() => network.close());
+  closers.add(() => backups.close());
   const upstream = cassettes ?? network;
   const telemetry = new DaemonTelemetry(start, network);
   await telemetry.configure(state.config);
@@ -171,7 +175,7 @@ export async function startServices(start: Start): Promise<Services> {
     providerHealth.failed(provider, { type, code, status, message: fault!, key: null });
   };
   const services = { opened, audit, firstKey, servers, draining, text, pool, telemetry };
-  return { ...daemonMedia, ...services, catalog, cassettes, alerts };
+  return { ...daemonMedia, ...services, catalog, cassettes, alerts, backups };
 }
 
 /** Opens the audit log and records the start and the repairs of the store. */

@@ -9,6 +9,8 @@ export interface BackupOptions extends SourceOptions {
   readonly store: Manifest['store'];
   /** Backups to keep with the new one; all where not given. */
   readonly keep?: number | undefined;
+  /** Ends the backup. */
+  readonly signal?: AbortSignal;
 }
 
 export interface BackupReport {
@@ -29,7 +31,7 @@ export interface BackupReport {
  * @throws Failure `storage_unavailable` if the target takes nothing, `store_corrupt`
  */
 export async function writeBackup(target: Target, options: BackupOptions): Promise<BackupReport> {
-  const { name, program, store, keep } = options;
+  const { name, program, store, keep, signal } = options;
   const { former, place } = target;
   const isSame = former?.store.driver === store.driver && former.store.id === store.id;
   const known = new Map((isSame ? former.files : []).map((file) => [file.path, file]));
@@ -40,6 +42,7 @@ export async function writeBackup(target: Target, options: BackupOptions): Promi
       const { path, bytes, handle, isImmutable } = source;
       const before = isImmutable ? known.get(path) : undefined;
       try {
+        signal?.throwIfAborted();
         let file = before?.bytes === bytes ? await target.reuse(before) : null;
         if (file === null) {
           file = await target.copy(source);

@@ -60,6 +60,13 @@ export function newName(now = new Date()): string {
   return `oriel-${now.toISOString().replaceAll(/[-:]/g, '')}`;
 }
 
+/** Time of a backup by its name, in milliseconds since the epoch. */
+export function timeOf(name: string): number {
+  const [, year, month, day, hour, minute, rest] =
+    /-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(.*)$/.exec(name) ?? [];
+  return Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${rest}`);
+}
+
 export function isBackupName(name: string): boolean {
   return NAME.test(name);
 }

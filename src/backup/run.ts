@@ -6,8 +6,8 @@ import { secretKeyFile } from '../store/secret-key.ts';
 import type { Upstream } from '../upstream/response.ts';
 import { type BackupReport, writeBackup } from './backup.ts';
 import { BucketBackups, bucketPlace } from './bucket.ts';
-import { openFolder } from './folder.ts';
-import { type Manifest, newName } from './manifest.ts';
+import { backupsIn, openFolder } from './folder.ts';
+import { type Manifest, newName, timeOf } from './manifest.ts';
 import { storeIdIn } from './sources.ts';
 import { openTar } from './tar.ts';
 
@@ -16,7 +16,7 @@ export interface BackupSettings {
   readonly dataDir: string;
   readonly store: StoreSettings;
   /** The configured one; undefined for that in the data folder. */
-  readonly secretKeyFile: string | undefined;
+  readonly secretKeyFile?: string | undefined;
   /** Path of the configuration; null without one. */
   readonly file: string | null;
   /** Loaded for s3:// only. */
@@ -24,6 +24,7 @@ export interface BackupSettings {
 }
 
 interface RunOptions {
+  readonly signal?: AbortSignal;
   readonly program: string;
   readonly keep: number | undefined;
   readonly upstream: Upstream;
@@ -57,6 +58,19 @@ export async function runBackup(
   } finally {
     await target.close();
   }
+}
+
+/** Time of the newest backup in a place, in milliseconds since the epoch; 0 without one. */
+export async function newestBackup(
+  to: string,
+  { assets }: Pick<BackupSettings, 'assets'>,
+  upstream: Upstream,
+): Promise<number> {
+  const place = bucketPlace(to);
+  const names = place
+    ? await new BucketBackups(place, assets(), upstream).names()
+    : await backupsIn(resolve(to));
+  return names.length > 0 ? timeOf(names.at(-1)!) : 0;
 }
 
 async function openTarget(

@@ -287,7 +287,15 @@ export function loadConfig(options: LoadOptions): LoadedConfig {
   const secretKeyFile = configuredKeyFile(output.secretKeyFile, options, inFolder);
   const { file: logFile } = output.log;
   const log = { ...output.log, ...(logFile !== undefined && { file: inFolder(logFile) }) };
-  const config = freeze({ ...output, assets, cassettes, dataDir, secretKeyFile, log });
+  const { to } = output.backup;
+  const backup = {
+    ...output.backup,
+    ...(to !== undefined && { to: to.startsWith('s3://') ? to : inFolder(to) }),
+  };
+  const config = freeze({
+    ...output,
+    ...{ assets, backup, cassettes, dataDir, secretKeyFile, log },
+  });
   return { config, file, warnings: [...settings.warnings, ...warningsOf(config)], settings };
 }
 

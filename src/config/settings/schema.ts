@@ -8,6 +8,7 @@ import { credits, duration, size } from '../fields/units.ts';
 import { providerSchema } from '../providers/provider-kinds.ts';
 import { alerts } from './alerts.ts';
 import { assets } from './assets.ts';
+import { backup } from './backup.ts';
 import { limits } from './limits.ts';
 import { models } from './models.ts';
 import { network } from './network.ts';
@@ -234,6 +235,7 @@ export const configSchema = v.strictObject({
   ),
   store: section(store, 'The store of accounts, keys, credits and tasks.'),
   assets: section(assets, 'The storage of files that tasks make and clients upload.'),
+  backup: section(backup, 'Backups of the data folder that the daemon makes.'),
   pool: section(pool, 'The processes and threads that process images.'),
   routing: section(routing, 'How Oriel retries and chooses between the routes of a model.'),
   answers: section(answers, 'Form of responses.'),

@@ -1,0 +1,80 @@
+import type { Alerts } from '../alerts/alerts.ts';
+import { backupFailed } from '../alerts/condition.ts';
+import { newestBackup, runBackup } from '../backup/run.ts';
+import { Failure } from '../failure.ts';
+import type { Store } from '../store/store.ts';
+import type { Upstream } from '../upstream/response.ts';
+import type { Start } from './start.ts';
+
+/** Longest time until a backup that failed is tried again, and between two looks at the settings. */
+const RETRY_MS = 300_000;
+const LOOK_MS = 60_000;
+
+interface BackupParts {
+  readonly alerts: Pick<Alerts, 'raise' | 'times'>;
+  readonly store: Pick<Store, 'isShared' | 'nodes'>;
+  /** The one without recordings. */
+  readonly network: Upstream;
+}
+
+/** Makes backups while the daemon runs. Of several nodes the leader does. */
+export class BackupSchedule {
+  readonly #start: Start;
+  readonly #parts: BackupParts;
+  readonly #closing = new AbortController();
+  #timer: NodeJS.Timeout | undefined;
+  #running: Promise<void> | null = null;
+  /** Place and time of the last backup; null until it was looked for. */
+  #last: { readonly to: string; readonly at: number } | null = null;
+
+  constructor(start: Start, parts: BackupParts) {
+    this.#start = start;
+    this.#parts = parts;
+  }
+
+  start(): void {
+    this.#running = this.#work()
+      .catch((error: unknown) => this.#failed(error))
+      .then((wait) => {
+        this.#running = null;
+        if (this.#closing.signal.aborted) return;
+        this.#timer = setTimeout(() => this.start(), wait).unref();
+      });
+  }
+
+  /** Ends a backup in progress: the next start makes it. */
+  async close(): Promise<void> {
+    this.#closing.abort();
+    clearTimeout(this.#timer);
+    await this.#running;
+  }
+
+  /** @returns milliseconds until the next look */
+  async #work(): Promise<number> {
+    const { state, log, options } = this.#start;
+    const { store, network: upstream } = this.#parts;
+    const { config, configuration } = state;
+    const { to, every, keep } = config.backup;
+    if (to === undefined || (store.isShared && !store.nodes.isLeader())) return LOOK_MS;
+    const settings = { ...config, file: configuration.loaded.file, assets: () => config.assets };
+    if (this.#last?.to !== to) this.#last = { to, at: await newestBackup(to, settings, upstream) };
+    const wait = this.#last.at + every - Date.now();
+    if (wait > 0) return Math.min(wait, LOOK_MS);
+    const { signal } = this.#closing;
+    const run = { program: options.version, keep, upstream, signal };
+    const { place, ...report } = await runBackup(to, settings, run);
+    this.#last = { to, at: Date.now() };
+    log.info({ place, ...report, removed: report.removed.length }, 'backed up');
+    return Math.min(every, LOOK_MS);
+  }
+
+  #failed(error: unknown): number {
+    if (this.#closing.signal.aborted) return 0;
+    const { alerts } = this.#parts;
+    const { state, log } = this.#start;
+    log.error({ err: error }, 'the backup failed; the former ones are unchanged');
+    const detail = error instanceof Failure ? error.detail : null;
+    alerts.raise(backupFailed(detail ?? (error as Error).message, alerts.times));
+    return Math.min(RETRY_MS, state.config.backup.every);
+  }
+}
