@@ -50,7 +50,7 @@ export class BucketBackups {
     if (assets.accessKeyId === undefined) {
       throw new Failure(
         'invalid_request',
-        's3:// needs assets.accessKeyId and assets.secretAccessKey in the configuration',
+        's3:// needs assets.driver: s3 in the configuration, with endpoint and credentials',
         { code: 'usage' },
       );
     }

@@ -42,8 +42,6 @@ const manifest = v.strictObject({
     driver: v.picklist(['lowdb', 'postgres']),
     /** Identifier of the store; the place of a database. */
     id: v.string(),
-    /** Sums of a database when its files were copied. */
-    sums: v.optional(v.record(v.string(), v.number())),
   }),
   files: v.array(file),
 });

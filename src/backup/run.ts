@@ -7,7 +7,7 @@ import type { Upstream } from '../upstream/response.ts';
 import { type BackupReport, writeBackup } from './backup.ts';
 import { BucketBackups, bucketPlace } from './bucket.ts';
 import { backupsIn, openFolder } from './folder.ts';
-import { type Manifest, newName, timeOf } from './manifest.ts';
+import { newName, timeOf } from './manifest.ts';
 import { storeIdIn } from './sources.ts';
 import { openTar } from './tar.ts';
 
@@ -28,8 +28,6 @@ interface RunOptions {
   readonly program: string;
   readonly keep: number | undefined;
   readonly upstream: Upstream;
-  /** Sums of the records in a database. */
-  readonly sums?: Manifest['store']['sums'];
 }
 
 /**
@@ -40,7 +38,7 @@ interface RunOptions {
 export async function runBackup(
   to: string,
   { dataDir, store, secretKeyFile: keyFile, file, assets }: BackupSettings,
-  { upstream, sums, ...options }: RunOptions,
+  { upstream, ...options }: RunOptions,
 ): Promise<BackupReport> {
   const isEmbedded = store.driver === 'lowdb';
   const id = isEmbedded ? await storeIdIn(dataDir) : placeOf(store);
@@ -49,7 +47,7 @@ export async function runBackup(
   try {
     return await writeBackup(target, {
       ...{ dataDir, isEmbedded, name, ...options },
-      store: { driver: store.driver, id, ...(sums && { sums }) },
+      store: { driver: store.driver, id },
       others: [
         ...(file === null ? [] : [{ path: 'config/oriel.yaml', file }]),
         { path: 'secret.key', file: secretKeyFile(dataDir, keyFile) },

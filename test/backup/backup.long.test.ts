@@ -7,10 +7,10 @@ import { openLowdbStore } from '../../src/store/drivers/lowdb/open.ts';
 import { UpstreamClient } from '../../src/upstream/client.ts';
 import { MOCK_CREDENTIALS, MOCK_REGION, sendError, startS3Mock } from '../assets/s3/s3-mock.ts';
 import { type DaemonSettings, startDaemon, type TestDaemon } from '../daemon.ts';
-import { listening } from '../fixtures/server.ts';
 import { testDisk } from '../media/tasks/restart.ts';
 import { oriel, start, temporaryFolder, words } from '../oriel.ts';
 import { completionOf, owner, taskFor } from '../store/records.ts';
+import { listening } from '../upstream/servers.ts';
 
 /** Backups under load; 20 by hand. */
 const ROUNDS = Number(process.env['ORIEL_BACKUPS'] ?? 4);
@@ -124,7 +124,7 @@ describe('oriel backup', () => {
     onTestFinished(() => upstream.close());
     const place = join(temporaryFolder(), 'backups');
     const settings = {
-      ...{ dataDir, file: null, store: { driver: 'lowdb', poolSize: 0, schema: '' } },
+      ...{ dataDir, file: null, store: { driver: 'lowdb' as const, poolSize: 0, schema: '' } },
       assets: () => ({}) as never,
     } as const;
     for (let round = 0; round < 8; round += 1) {
@@ -197,7 +197,7 @@ describe('the schedule of the daemon', () => {
   it('keeps the former backup in a dead bucket, and raises the alert', async () => {
     const mock = await startS3Mock(listening);
     const endpoint = { endpoint: mock.endpoint, region: MOCK_REGION, forcePathStyle: true };
-    const assets = { ...endpoint, ...MOCK_CREDENTIALS };
+    const assets = { driver: 's3', bucket: 'bucket', prefix: 'files', ...endpoint, ...MOCK_CREDENTIALS };
     const daemon = await scheduled('s3://bucket/nightly', { config: { assets } });
     const manifests = () => [...mock.objects.keys()].filter((key) => key.endsWith('manifest.json'));
     await expect.poll(() => manifests().length).toBeGreaterThan(1);
