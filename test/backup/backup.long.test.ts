@@ -197,7 +197,13 @@ describe('the schedule of the daemon', () => {
   it('keeps the former backup in a dead bucket, and raises the alert', async () => {
     const mock = await startS3Mock(listening);
     const endpoint = { endpoint: mock.endpoint, region: MOCK_REGION, forcePathStyle: true };
-    const assets = { driver: 's3', bucket: 'bucket', prefix: 'files', ...endpoint, ...MOCK_CREDENTIALS };
+    const assets = {
+      driver: 's3',
+      bucket: 'bucket',
+      prefix: 'files',
+      ...endpoint,
+      ...MOCK_CREDENTIALS,
+    };
     const daemon = await scheduled('s3://bucket/nightly', { config: { assets } });
     const manifests = () => [...mock.objects.keys()].filter((key) => key.endsWith('manifest.json'));
     await expect.poll(() => manifests().length).toBeGreaterThan(1);
