@@ -17,7 +17,7 @@ export const backup = v.strictObject({
       ),
     ),
     'Folder of backups, relative to the file that sets it, or s3://BUCKET/PREFIX with the endpoint and the ' +
-      'credentials of assets, whose driver must be s3. Unset: the daemon makes no backups.',
+      'credentials of assets. Unset: the daemon makes no backups.',
     { expects: 'a folder, or s3://BUCKET/PREFIX', example: '/var/backups/oriel' },
   ),
   every: withDefault(
