@@ -9,11 +9,11 @@ import {
   auditCommand,
   backupCommands,
   configCommand,
-  doctorCommand,
   restartCommand,
   serveCommand,
   withCommand,
 } from './daemon/daemon-commands.ts';
+import { doctorCommand } from './doctor/doctor-command.ts';
 import { lookingCommands, makingCommands } from './images/image-commands.ts';
 import { imageCommand } from './images/operation-command.ts';
 

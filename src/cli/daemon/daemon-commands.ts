@@ -4,13 +4,11 @@ import { ADMIN_COMMANDS } from '../../administration/registry.ts';
 import { listRequests } from '../../administration/requests.ts';
 import { fieldsOf, fromText } from '../../schema/fields.ts';
 import { type CommandDefinition, type FlagGroup, helpOf } from '../command/command.ts';
-import { CHECKS } from '../doctor/checks.ts';
 import {
   adminFlags,
   auditFlags,
   backupFlags,
   configPrintFlags,
-  doctorFlags,
   exportFlags,
   restartFlags,
   restoreFlags,
@@ -105,22 +103,6 @@ export const configCommand: CommandDefinition = {
       run: async () => (await import('./config-run.ts')).runConfigSchema(),
     },
   ],
-};
-
-/** Finds out what is wrong with a daemon and what it needs. */
-export const doctorCommand: CommandDefinition = {
-  name: 'doctor',
-  summary: 'Find out what is wrong: machine, disk, store, providers, proxy',
-  flags: [options(doctorFlags)],
-  notes: [
-    `Checks:\n${CHECKS.map(({ name, what }) => `  ${name.padEnd(15)}${what}`).join('\n')}`,
-    `Run it as the user of the daemon, with its environment. Works whether the daemon
-runs or not, and changes nothing. Exits with 1 if a check failed, not for a
-warning.`,
-  ],
-  examples: ['oriel doctor', 'oriel doctor --only disk,providers --json'],
-  run: async ({ flags }, { version }) =>
-    (await import('../doctor/doctor-run.ts')).runDoctor(flags, version),
 };
 
 /** Shows the audit log. */

@@ -61,13 +61,6 @@ export const withFlags = v.strictObject({
 /** The store that an administration command works on, and the format of its result. */
 export const adminFlags = v.strictObject({ ...store, json });
 
-/** What `oriel doctor` examines. */
-export const doctorFlags = v.strictObject({
-  ...store,
-  only: textFlag('only these checks', 'names with commas'),
-  json,
-});
-
 const place = (description: string) =>
   textField(
     description,

@@ -14,7 +14,6 @@ import type { Store } from '../../store/store.ts';
 import { UpstreamClient } from '../../upstream/client.ts';
 import { type Flags, readFlags, usageFailure } from '../command/command.ts';
 import { readAdminInput } from '../daemon/admin-run.ts';
-import { doctorFlags } from '../daemon/daemon-flags.ts';
 import { type AdminRequest, administer, runRemotely } from '../daemon/store-access.ts';
 import { noteNativeCode } from '../terminal/exit.ts';
 import { counted, inert, print, printJson, printStderr } from '../terminal/terminal.ts';
@@ -29,6 +28,7 @@ import {
   skipped,
 } from './check.ts';
 import { CHECKS, type Check } from './checks.ts';
+import { doctorFlags } from './doctor-command.ts';
 import { foreign } from './folder.ts';
 import { adminCommand, isFinding } from './store.ts';
 import '../../text/built-in-dialects.ts';

@@ -1,0 +1,26 @@
+import * as v from 'valibot';
+import { type CommandDefinition, textFlag } from '../command/command.ts';
+import { adminFlags } from '../daemon/daemon-flags.ts';
+import { CHECKS } from './checks.ts';
+
+/** What `oriel doctor` examines. */
+export const doctorFlags = v.strictObject({
+  ...adminFlags.entries,
+  only: textFlag('only these checks', 'names with commas'),
+});
+
+/** Finds out what is wrong with a daemon and what it needs. */
+export const doctorCommand: CommandDefinition = {
+  name: 'doctor',
+  summary: 'Find out what is wrong: machine, disk, store, providers, proxy',
+  flags: [{ heading: 'Options:', schema: doctorFlags }],
+  notes: [
+    `Checks:\n${CHECKS.map(({ name, what }) => `  ${name.padEnd(15)}${what}`).join('\n')}`,
+    `Run it as the user of the daemon, with its environment. Works whether the daemon
+runs or not, and changes nothing. Exits with 1 if a check failed, not for a
+warning.`,
+  ],
+  examples: ['oriel doctor', 'oriel doctor --only disk,providers --json'],
+  run: async ({ flags }, { version }) =>
+    (await import('./doctor-run.ts')).runDoctor(flags, version),
+};
