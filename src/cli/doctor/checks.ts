@@ -1,4 +1,13 @@
+import * as v from 'valibot';
+import { textFlag } from '../command/command.ts';
+import { adminFlags } from '../daemon/daemon-flags.ts';
 import type { Run } from './check.ts';
+
+/** What `oriel doctor` examines. */
+export const doctorFlags = v.strictObject({
+  ...adminFlags.entries,
+  only: textFlag('only these checks', 'names with commas'),
+});
 
 /** One check of `oriel doctor`. */
 export interface Check {

@@ -1,13 +1,5 @@
-import * as v from 'valibot';
-import { type CommandDefinition, textFlag } from '../command/command.ts';
-import { adminFlags } from '../daemon/daemon-flags.ts';
-import { CHECKS } from './checks.ts';
-
-/** What `oriel doctor` examines. */
-export const doctorFlags = v.strictObject({
-  ...adminFlags.entries,
-  only: textFlag('only these checks', 'names with commas'),
-});
+import type { CommandDefinition } from '../command/command.ts';
+import { CHECKS, doctorFlags } from './checks.ts';
 
 /** Finds out what is wrong with a daemon and what it needs. */
 export const doctorCommand: CommandDefinition = {

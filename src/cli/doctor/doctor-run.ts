@@ -27,8 +27,7 @@ import {
   type Status,
   skipped,
 } from './check.ts';
-import { CHECKS, type Check } from './checks.ts';
-import { doctorFlags } from './doctor-command.ts';
+import { CHECKS, type Check, doctorFlags } from './checks.ts';
 import { foreign } from './folder.ts';
 import { adminCommand, isFinding } from './store.ts';
 import '../../text/built-in-dialects.ts';
