@@ -277,24 +277,17 @@ export function loadConfig(options: LoadOptions): LoadedConfig {
   const assets = withCredentials(output.assets, options.env);
   const faults = credentialFaults(assets);
   if (faults.length > 0) failWith(file, faults, settings.document);
-  const { dir, used } = output.cassettes;
-  const cassettes = {
-    ...output.cassettes,
-    dir: inFolder(dir),
-    ...(used !== undefined && { used: inFolder(used) }),
-  };
-  const dataDir = inFolder(output.dataDir);
-  const secretKeyFile = configuredKeyFile(output.secretKeyFile, options, inFolder);
-  const { file: logFile } = output.log;
-  const log = { ...output.log, ...(logFile !== undefined && { file: inFolder(logFile) }) };
-  const { to } = output.backup;
-  const backup = {
-    ...output.backup,
-    ...(to !== undefined && { to: to.startsWith('s3://') ? to : inFolder(to) }),
-  };
+  const { cassettes, log, backup } = output;
+  const located = (name: string, path: string | undefined) =>
+    path === undefined ? {} : { [name]: inFolder(path) };
   const config = freeze({
     ...output,
-    ...{ assets, backup, cassettes, dataDir, secretKeyFile, log },
+    assets,
+    backup: { ...backup, ...(backup.to?.startsWith('s3://') ? {} : located('to', backup.to)) },
+    cassettes: { ...cassettes, dir: inFolder(cassettes.dir), ...located('used', cassettes.used) },
+    dataDir: inFolder(output.dataDir),
+    log: { ...log, ...located('file', log.file) },
+    secretKeyFile: configuredKeyFile(output.secretKeyFile, options, inFolder),
   });
   return { config, file, warnings: [...settings.warnings, ...warningsOf(config)], settings };
 }
