@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 import { bucketOf } from '../assets/open.ts';
-import type { Bucket } from '../assets/s3/bucket.ts';
 import type { Config } from '../config/settings/schema.ts';
 import { Failure } from '../failure.ts';
 import type { Upstream } from '../upstream/response.ts';
@@ -16,6 +15,8 @@ import {
   parseManifest,
 } from './manifest.ts';
 import { beyond, contentOf, type Target } from './target.ts';
+
+type Bucket = ReturnType<typeof bucketOf>;
 
 /** A place of backups in a bucket of S3. */
 export interface BucketPlace {

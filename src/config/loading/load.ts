@@ -274,10 +274,10 @@ export function loadStoreSettings(options: ConfigOptions): StoreSettings {
 export function loadConfig(options: LoadOptions): LoadedConfig {
   const { file, settings, checked, inFolder } = readChecked(options, () => true);
   const { output } = checked as { readonly output: Config };
+  const { backup, cassettes, log } = output;
   const assets = withCredentials(output.assets, options.env);
   const faults = credentialFaults(assets);
   if (faults.length > 0) failWith(file, faults, settings.document);
-  const { cassettes, log, backup } = output;
   const located = (name: string, path: string | undefined) =>
     path === undefined ? {} : { [name]: inFolder(path) };
   const config = freeze({
@@ -293,9 +293,7 @@ export function loadConfig(options: LoadOptions): LoadedConfig {
 }
 
 function freeze<Value>(value: Value): Value {
-  if (typeof value === 'object' && value !== null) {
-    for (const part of Object.values(value)) freeze(part);
-    Object.freeze(value);
-  }
-  return value;
+  if (typeof value !== 'object' || value === null) return value;
+  for (const part of Object.values(value)) freeze(part);
+  return Object.freeze(value);
 }
