@@ -128,7 +128,7 @@ const OFFER: Readonly<Record<Shell, (completion: string, lines: readonly string[
 
 const OFFERS: readonly (readonly [line: string, offered: readonly string[]])[] = [
   ['oriel conv', ['convert']],
-  ['oriel re', ['recipe', 'requests', 'resize']],
+  ['oriel re', ['recipe', 'requests', 'resize', 'restart', 'restore']],
   ['oriel zz', []],
   ['oriel config ', ['check', 'help', 'print', 'schema']],
   ['oriel config print --', ['--help', '--json']],

@@ -37,7 +37,7 @@ describeWithPostgres('a store on PostgreSQL', (server) => {
     await (await open('newer')).close();
     server().sql('INSERT INTO newer.migrations (version) VALUES (99)');
     await expect(open('newer')).rejects.toEqual(failureWith('store_newer', 500));
-    await expect(open('newer')).rejects.toThrow('the schema newer of the database has version 99');
+    await expect(open('newer')).rejects.toThrow('its schema newer has version 99');
   });
 
   it('goes on where a later program has added columns', async () => {
