@@ -8,9 +8,9 @@ export const doctorCommand: CommandDefinition = {
   flags: [{ heading: 'Options:', schema: doctorFlags }],
   notes: [
     `Checks:\n${CHECKS.map(({ name, what }) => `  ${name.padEnd(15)}${what}`).join('\n')}`,
-    `Run it as the user of the daemon, with its environment. Works whether the daemon
-runs or not, and changes nothing. Exits with 1 if a check failed, not for a
-warning.`,
+    `Run it as the user of the daemon, with its environment, whether the daemon runs
+or not. Asks each provider for one short answer, and stores and deletes one
+object in the bucket. Exits with 1 if a check failed, not for a warning.`,
   ],
   examples: ['oriel doctor', 'oriel doctor --only disk,providers --json'],
   run: async ({ flags }, { version }) =>
