@@ -34,7 +34,7 @@ const MAX_GATHERED = 10_000;
 
 const VARIABLE = 'ORIEL_PROCESS';
 
-/** The variable that tells a process its place. */
+/** The variable that names the place of a process. */
 export function placeVariable({ number, count, isFirst }: ProcessPlace): Record<string, string> {
   return { [VARIABLE]: [number, count, Number(isFirst)].join('/') };
 }
@@ -80,7 +80,7 @@ export class Peers {
     });
   }
 
-  /** Answers for the metrics of this process from now on, and tells the others of its requests. */
+  /** Answers for the metrics of this process from now on, and reports its requests to the others. */
   serve(metrics: Metrics): void {
     this.#metrics = metrics;
     metrics.collect = () => this.#collect();

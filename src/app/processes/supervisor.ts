@@ -95,7 +95,7 @@ export class Supervisor {
     }
   }
 
-  /** Tells all processes, or all but one, to read the configuration again. */
+  /** Makes all processes, or all but one, read the configuration again. */
   reload(except?: Child): void {
     for (const child of this.#children) if (child !== except) child.worker.process.kill('SIGHUP');
   }

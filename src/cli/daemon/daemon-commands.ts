@@ -133,7 +133,7 @@ export const backupCommands: readonly CommandDefinition[] = [
     flags: [options(backupFlags), STORE],
     notes: [
       `Copies the store, the audit log, files of tasks and uploads, the configuration
-and secret.key. Whoever has the backup can read the API keys of your providers.
+and secret.key. Anyone with the backup can read the API keys of your providers.
 A folder or a bucket gets only those files of tasks that it does not have yet.`,
       `Of a store in PostgreSQL run pg_dump first, then this for the rest. Files in a
 bucket of the setting assets stay there.`,
