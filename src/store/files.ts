@@ -63,7 +63,7 @@ export async function writeDurably(files: Files, path: string, bytes: Uint8Array
   await syncFolder(files, dirname(path));
 }
 
-/** Makes created, renamed and removed names of a folder survive a power cut. */
+/** Makes names of a folder, or the bytes of a file, survive a power cut. */
 export async function syncFolder(files: Files, folder: string): Promise<void> {
   const handle = await files.open(folder, 'r');
   try {

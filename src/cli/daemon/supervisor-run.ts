@@ -14,6 +14,7 @@ import { loadStoreSettings } from '../../config/loading/load.ts';
 import type { Config } from '../../config/settings/schema.ts';
 import { Failure } from '../../failure.ts';
 import { openLog, reopenLog } from '../../http/observability/log.ts';
+import { hasBearerToken } from '../../http/request/auth.ts';
 import { checkDataFolder } from '../../store/data-folder.ts';
 import { diskFiles, makeFolder } from '../../store/files.ts';
 import { postJson } from '../../upstream/post-json.ts';
@@ -78,10 +79,10 @@ async function offerRestart(
   log: Logger,
 ): Promise<() => void> {
   const token = newToken();
-  const server = createServer(async ({ method, headers }, response) => {
-    const isAllowed = headers.authorization === `Bearer ${token}` && method === 'POST';
+  const server = createServer(async (request, response) => {
+    const isAllowed = hasBearerToken(request, token) && request.method === 'POST';
     // Pages in a browser on this machine send an origin.
-    if (!isAllowed || headers.origin !== undefined) return response.writeHead(401).end();
+    if (!isAllowed || request.headers.origin !== undefined) return response.writeHead(401).end();
     try {
       return response.end(JSON.stringify({ replaced: await supervisor.restart() }));
     } catch (error) {

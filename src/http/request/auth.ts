@@ -73,7 +73,10 @@ export function keyFailure(key: ApiKey | undefined, now: number): Failure | null
 }
 
 /** Whether a request has a token of the operator as its bearer token. */
-export function hasBearerToken({ headers }: FastifyRequest, token: string): boolean {
+export function hasBearerToken(
+  { headers }: Pick<FastifyRequest, 'headers'>,
+  token: string,
+): boolean {
   // timingSafeEqual needs buffers of the same length, which hashes are.
   const received = Buffer.from(hashOf(headers.authorization ?? ''));
   return timingSafeEqual(received, Buffer.from(hashOf(`Bearer ${token}`)));
