@@ -98,7 +98,7 @@ async function openForClients(start: Start, services: Services): Promise<Daemon>
   startBackgroundWork(services, log);
   inBackground(
     start.metrics.requestSeries.readLog(services.opened.store.requests, openedAt),
-    'the requests of the last day could not be counted',
+    'the requests of the last 30 days could not be counted',
     log,
   );
   inBackground(preparePromptRules(), 'the rules for prompts could not be loaded', log);

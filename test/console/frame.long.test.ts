@@ -86,7 +86,9 @@ describeConsole('the console', ({ daemon, url, open, post, createKey, signIn, al
     await page.getByRole('rowheader', { name: 'sandbox-chat' }).waitFor();
     await check(page, 'overview');
     await page.getByRole('button', { name: '7 days' }).click();
-    await page.getByRole('img', { name: /^Latency/ }).waitFor({ state: 'detached' });
+    // Days, without times of the day.
+    await page.getByRole('img', { name: /^Latency from (?!.*\d:\d\d)/ }).waitFor();
+    expect(await page.getByText('19 of 20').count()).toBe(1);
     expect(page.url()).toMatch(/\?period=7d$/);
     // Other accounts see their own requests.
     const theirs = await open('', { key: await createKey('idle') });

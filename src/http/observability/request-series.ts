@@ -3,7 +3,7 @@ import type { RequestRecord } from '../../store/requests/record.ts';
 import type { RequestLog } from '../../store/requests/request-log.ts';
 import { CLIENT_CLOSED_REQUEST } from '../transport/client-disconnect.ts';
 
-/** Requests of a quarter of an hour. */
+/** Requests of a quarter of an hour, or of a day (UTC). */
 interface Slot {
   requests: number;
   errors: number;
@@ -13,7 +13,7 @@ interface Slot {
   readonly latencies: Uint32Array;
 }
 
-/** Slots of one account, by number, oldest first. */
+/** Slots of one length, by number, oldest first. */
 type Slots = Map<number, Slot>;
 
 /** A point of a series, or the sum of its points. */
@@ -44,8 +44,17 @@ export interface Counted {
 
 export const SLOT_MS = 15 * 60_000;
 
-/** Slots of a day. */
-const SLOTS = 96;
+const DAY_MS = 86_400_000;
+
+/** The lengths of slots, and how many of them are kept: a day by quarters of an hour, and thirty days. */
+const LENGTHS = {
+  quarter: { milliseconds: SLOT_MS, kept: 96 },
+  day: { milliseconds: DAY_MS, kept: 30 },
+} as const;
+type SlotLength = keyof typeof LENGTHS;
+
+/** Slots of one account. */
+type Timeline = Readonly<Record<SlotLength, Slots>>;
 
 /** POST requests that change the server or sign in, and use no model. */
 const OF_CONSOLE = /^\/v1\/(?:admin|session)\b/;
@@ -54,18 +63,18 @@ const OF_CONSOLE = /^\/v1\/(?:admin|session)\b/;
 const MAX_READ = 100_000;
 const PAGE = 1000;
 
-/** Accounts with a series of their own, some 30 KB each. */
+/** Accounts with a series of their own, some 40 KB each. */
 const MAX_ACCOUNTS = 256;
 
 /** Latencies of a bucket are up to 26 % apart: 60 buckets reach to 17 minutes. */
 const BUCKETS = 60;
 const STEPS_PER_DOUBLING = 3;
 
-/** Requests, errors, charges and latencies of the last 24 hours, of all accounts together and of each. */
+/** Requests, errors, charges and latencies of the last 24 hours and 30 days, of all accounts together and of each. */
 export class RequestSeries {
-  readonly #all: Slots = new Map();
+  readonly #all = newTimeline();
   /** By account, the least recently used first. */
-  readonly #accounts = new Map<string, Slots>();
+  readonly #accounts = new Map<string, Timeline>();
   readonly #now: () => number;
   /** Called with each request that ends here, and each charge of a task. */
   onCounted: ((request: Counted) => void) | undefined;
@@ -101,9 +110,12 @@ export class RequestSeries {
     if (!isOfLog) this.onCounted?.(counted);
   }
 
-  /** Counts what the log has of the last day from before a time: those of an earlier process, and of other nodes. */
+  /**
+   * Counts what the log has of the last 30 days from before a time: requests of an earlier process, and of other
+   * nodes. Of more than `MAX_READ` requests, the newest count.
+   */
   async readLog(log: Pick<RequestLog, 'query'>, before: number): Promise<void> {
-    const filter = { from: this.#now() - SLOTS * SLOT_MS, to: before };
+    const filter = { from: this.#now() - LENGTHS.day.kept * DAY_MS, to: before };
     let after: number | null | undefined;
     for (let read = 0; read < MAX_READ && after !== null; read += PAGE) {
       const page = await log.query(filter, { limit: PAGE, after });
@@ -119,51 +131,64 @@ export class RequestSeries {
     this.onCounted?.(counted);
   }
 
-  /** The last 24 hours in slots from the oldest, and their sum; of one account, or of all. */
-  read(account?: string): { readonly points: readonly SeriesPoint[]; readonly total: SeriesPoint } {
-    const slots = account === undefined ? this.#all : this.#accounts.get(account);
-    const last = slotOf(this.#now());
-    const first = last - SLOTS + 1;
+  /** The last 24 hours or 30 days in slots from the oldest, and their sum; of one account, or of all. */
+  read(
+    account?: string,
+    length: SlotLength = 'quarter',
+    kept: number = LENGTHS[length].kept,
+  ): { readonly points: readonly SeriesPoint[]; readonly total: SeriesPoint } {
+    const slots = (account === undefined ? this.#all : this.#accounts.get(account))?.[length];
+    const { milliseconds } = LENGTHS[length];
+    const first = Math.floor(this.#now() / milliseconds) - kept + 1;
     const sum = newSlot();
-    const points = Array.from({ length: SLOTS }, (_, index) => {
+    const points = Array.from({ length: kept }, (_, index) => {
       const slot = slots?.get(first + index) ?? newSlot();
       addTo(sum, slot);
-      return pointOf(first + index, slot);
+      return pointOf((first + index) * milliseconds, slot);
     });
-    return { points, total: pointOf(first, sum) };
+    return { points, total: pointOf(first * milliseconds, sum) };
   }
 
+  /** The slots that count a request. */
   #slotsAt({ account, at }: Pick<Counted, 'account' | 'at'>): readonly Slot[] {
-    const number = slotOf(at);
-    if (number <= slotOf(this.#now()) - SLOTS) return [];
-    return [slotIn(this.#all, number), slotIn(this.#ofAccount(account), number)];
+    const found: Slot[] = [];
+    for (const length of ['quarter', 'day'] as const) {
+      const { milliseconds, kept } = LENGTHS[length];
+      const number = Math.floor(at / milliseconds);
+      const oldest = Math.floor(this.#now() / milliseconds) - kept + 1;
+      if (number < oldest) continue;
+      for (const timeline of [this.#all, this.#ofAccount(account)]) {
+        found.push(slotIn(timeline[length], number, oldest));
+      }
+    }
+    return found;
   }
 
-  #ofAccount(account: string): Slots {
-    const slots = this.#accounts.get(account) ?? new Map<number, Slot>();
+  #ofAccount(account: string): Timeline {
+    const timeline = this.#accounts.get(account) ?? newTimeline();
     this.#accounts.delete(account);
-    this.#accounts.set(account, slots);
+    this.#accounts.set(account, timeline);
     if (this.#accounts.size > MAX_ACCOUNTS) {
       this.#accounts.delete(this.#accounts.keys().next().value!);
     }
-    return slots;
+    return timeline;
   }
 }
 
-function slotOf(at: number): number {
-  return Math.floor(at / SLOT_MS);
+function newTimeline(): Timeline {
+  return { quarter: new Map(), day: new Map() };
 }
 
 function newSlot(): Slot {
   return { requests: 0, errors: 0, charge: 0, latencies: new Uint32Array(BUCKETS) };
 }
 
-function slotIn(slots: Slots, number: number): Slot {
+function slotIn(slots: Slots, number: number, oldest: number): Slot {
   const known = slots.get(number);
   if (known) return known;
   const slot = newSlot();
   slots.set(number, slot);
-  for (const old of slots.keys()) if (old <= number - SLOTS) slots.delete(old);
+  for (const old of slots.keys()) if (old < oldest) slots.delete(old);
   return slot;
 }
 
@@ -179,9 +204,9 @@ function bucketOf(milliseconds: number): number {
   return Math.min(BUCKETS - 1, bucket);
 }
 
-function pointOf(number: number, { requests, errors, charge, latencies }: Slot): SeriesPoint {
+function pointOf(at: number, { requests, errors, charge, latencies }: Slot): SeriesPoint {
   const [p50, p95] = [quantile(latencies, requests, 0.5), quantile(latencies, requests, 0.95)];
-  return { at: number * SLOT_MS, requests, errors, charge, p50, p95 };
+  return { at, requests, errors, charge, p50, p95 };
 }
 
 /** Milliseconds within which a share of the requests ended: the upper end of its bucket. */

@@ -31,6 +31,22 @@ it('counts requests by account and quarter of an hour, with latencies within 26 
   expect(series.read('c').total).toMatchObject({ requests: 0, p95: null });
 });
 
+it('counts requests by day, for thirty days', () => {
+  const day = 86_400_000;
+  let now = 1000 * day;
+  const series = new RequestSeries(() => now);
+  series.add({ ...request, at: now - 29 * day });
+  series.add({ ...request, at: now - 30 * day });
+  series.add({ ...request, milliseconds: 5000, at: now });
+  const { points, total } = series.read('a', 'day');
+  expect(points.map(({ requests }) => requests)).toEqual([1, ...Array(28).fill(0), 1]);
+  expect(points.at(-1)!.p50).toBeGreaterThanOrEqual(5000);
+  expect(total).toMatchObject({ at: now - 29 * day, requests: 2 });
+  expect(series.read('a', 'day', 7).total.requests).toBe(1);
+  now += day;
+  expect(series.read('a', 'day').total.requests).toBe(1);
+});
+
 it('forgets what is older than a day, and the least used of too many accounts', () => {
   let now = START;
   const series = new RequestSeries(() => now);
@@ -70,7 +86,7 @@ it('continues with what the log has from before the start', async () => {
     return { records: pages.shift()!, next: pages.length > 0 ? 7 : null };
   };
   await series.readLog({ query }, START - 1);
-  const filter = { from: START - 96 * SLOT_MS, to: START - 1 };
+  const filter = { from: START - 30 * 86_400_000, to: START - 1 };
   expect(asked).toEqual([
     [filter, undefined],
     [filter, 7],

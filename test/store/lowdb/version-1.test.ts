@@ -22,8 +22,10 @@ const [CHARGE] = charges;
 
 /** A store of version 1: rows in shards, and a journal with more. */
 function former(more: Readonly<Record<string, object[]>> = {}): string {
-  const directory = temporaryFolder();
-  for (const folder of ['journal', 'shards']) mkdirSync(join(directory, folder));
+  // The copy of the former store stands beside it.
+  const directory = join(temporaryFolder(), 'store');
+  for (const folder of ['journal', 'shards'])
+    mkdirSync(join(directory, folder), { recursive: true });
   const collections = { accounts, keys, tasks: tasks.slice(0, 1), ledger, ...more };
   const shards = Object.entries<object[]>(collections).map(([collection, all]) => {
     const rows = all.map((row, at) => [at + 1, row]);

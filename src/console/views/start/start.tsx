@@ -118,16 +118,8 @@ function Report({ overview }: { readonly overview: Overview }) {
           ['Requests', formatNumber(requests)],
           ['Errors', formatNumber(errors), requests > 0 && formatPercent(errors / requests)],
           ['Cost', formatRoundCredits(credits), 'credits'],
-          ...(isByDay
-            ? []
-            : [
-                [
-                  'Latency p50',
-                  p50 === null ? '–' : formatDuration(p50),
-                  'half of all answers',
-                ] as const,
-                ['Latency p95', p95 === null ? '–' : formatDuration(p95), '19 of 20'] as const,
-              ]),
+          ['Latency p50', p50 === null ? '–' : formatDuration(p50), 'half of all answers'],
+          ['Latency p95', p95 === null ? '–' : formatDuration(p95), '19 of 20'],
           ['Credits left', left ?? '…', 'this account'],
         ]}
       />
@@ -159,20 +151,18 @@ function Report({ overview }: { readonly overview: Overview }) {
               series={[{ name: 'Credits', values: points.map((one) => one.credits) }]}
             />
           </Panel>
-          {!isByDay && (
-            <Panel title="Latency">
-              <Chart
-                {...chart}
-                label="Latency"
-                kind="lines"
-                format={formatDuration}
-                series={[
-                  { name: 'p50', values: points.map((one) => one.p50_ms) },
-                  { name: 'p95', values: points.map((one) => one.p95_ms) },
-                ]}
-              />
-            </Panel>
-          )}
+          <Panel title="Latency">
+            <Chart
+              {...chart}
+              label="Latency"
+              kind="lines"
+              format={formatDuration}
+              series={[
+                { name: 'p50', values: points.map((one) => one.p50_ms) },
+                { name: 'p95', values: points.map((one) => one.p95_ms) },
+              ]}
+            />
+          </Panel>
         </div>
       )}
       <div class="columns tops">

@@ -13,7 +13,7 @@ import { type UsageRow, usageRowOf, usageRowShape } from './usage.ts';
 
 const DAY_MS = 86_400_000;
 
-/** Days of each period; the shortest has quarters of an hour and latencies. */
+/** Days of each period; the shortest has quarters of an hour. */
 const PERIODS = { '24h': 1, '7d': 7, '30d': 30 } as const;
 type Period = keyof typeof PERIODS;
 
@@ -52,8 +52,8 @@ const query = v.strictObject({
 });
 
 const DESCRIPTION =
-  'The last 24 hours have latencies. They are the requests of this node, and before its start those that the log has of ' +
-  'all nodes. Longer periods are sums of stored usage, without latencies.';
+  'The last 24 hours are the requests of this node, and before its start those that the log has of all nodes; so are ' +
+  'all latencies. The other figures of 7 and 30 days are sums of stored usage.';
 
 /** Models and keys of a list. */
 const TOP = 5;
@@ -116,15 +116,17 @@ async function overviewOf(
       ...common,
     };
   }
+  const latencies = metrics.requestSeries.read(accountId, 'day', PERIODS[period]);
+  const latenciesAt = new Map(latencies.points.map((point) => [point.at, point]));
   return {
     step_seconds: DAY_MS / 1000,
     from: seconds(Date.parse(from)),
     steps: PERIODS[period],
-    total: measuresOf(days.total),
-    points: days.rows.map((row) => ({
-      at: seconds(Date.parse(row.day!)),
-      ...measuresOf(row),
-    })),
+    total: measuresOf(days.total, latencies.total),
+    points: days.rows.map((row) => {
+      const at = Date.parse(row.day!);
+      return { at: seconds(at), ...measuresOf(row, latenciesAt.get(at)) };
+    }),
     ...common,
   };
 }
@@ -133,8 +135,9 @@ function measuresOfPoint({ requests, errors, charge, p50, p95 }: SeriesPoint) {
   return { requests, errors, credits: toCredits(charge), p50_ms: p50, p95_ms: p95 };
 }
 
-function measuresOf({ requests, errors, credits }: UsageTotal) {
-  return { requests, errors, credits, p50_ms: null, p95_ms: null };
+function measuresOf({ requests, errors, credits }: UsageTotal, latencies?: SeriesPoint) {
+  const { p50 = null, p95 = null } = latencies ?? {};
+  return { requests, errors, credits, p50_ms: p50, p95_ms: p95 };
 }
 
 function topOf(rows: readonly UsageRow[]): UsageRow[] {
