@@ -61,6 +61,14 @@ describeConsole(
         // One line each, of text, a button or a thumbnail.
         expect(Math.max(0, ...heights)).toBeLessThan(60);
         expect(heights.length).toBeLessThanOrEqual(400);
+        const cut = (selector: string) =>
+          page
+            .locator(selector)
+            .evaluateAll((all) => all.filter((one) => one.scrollWidth > one.clientWidth).length);
+        expect(await cut('.table'), 'tables that scroll at 1280').toBe(0);
+        await page.setViewportSize({ width: 390, height: 800 });
+        expect(await cut('.lines tbody td:not(.wide)'), 'cells cut at 390').toBe(0);
+        await page.setViewportSize({ width: 1280, height: 800 });
       }
     });
   },

@@ -100,7 +100,7 @@ function RequestList({ path, events }: RequestListProps) {
           ['Ended', (request) => <Ended request={request} onShow={() => setShown(request)} />],
           ['Status', Status],
           ['Account', ({ account, key }) => account && `${account.name} · ${key?.name}`],
-          ['Model', ({ model, route }) => model ?? <span class="muted">{route}</span>],
+          ['Model', ({ model, route }) => model ?? <span class="muted">{route}</span>, 'wide'],
           ['Provider', ({ provider }) => provider],
           ['Took', ({ latency_ms: latency }) => formatDuration(latency), 'number'],
           [
@@ -136,7 +136,7 @@ function Status({ status, error }: RequestRecord) {
   return (
     <>
       <span class={`badge ${tone}`}>{status}</span>{' '}
-      {error && <code>{error.code ?? error.type}</code>}
+      {error && <code title={error.message}>{error.code ?? error.type}</code>}
     </>
   );
 }
