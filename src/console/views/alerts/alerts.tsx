@@ -67,7 +67,7 @@ export default function Alerts() {
         columns={[
           ['Time', ({ at }) => formatTime(at)],
           ['What', ({ type }) => <code>{type}</code>],
-          ['Message', ({ message, link }) => <Link to={placeOf(link)}>{message}</Link>],
+          ['Message', ({ message, link }) => <Link to={placeOf(link)}>{message}</Link>, 'wide'],
         ]}
       />
       <FromProgram what="This list" request={{ method: 'GET', path: LIST }} />
