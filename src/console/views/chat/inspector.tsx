@@ -6,9 +6,9 @@ import { sdkCode } from '../../components/shown-request.ts';
 import { Snippets } from '../../components/snippets.tsx';
 import { Tabs } from '../../components/tabs.tsx';
 import { KEPT_FIRST } from './events-kept.ts';
-import type { Json } from './formats/answer.ts';
 import type { AnswerTurn, FormatName } from './formats/conversation.ts';
 import { FORMATS } from './formats/formats.ts';
+import type { Json } from './formats/json.ts';
 
 interface InspectorProps {
   readonly turn: AnswerTurn;

@@ -6,7 +6,7 @@ import { ApiError, send, sendJson } from '../../api/request.ts';
 import type { Model } from '../../api/resource.ts';
 import { keepFirst, readKept } from '../../api/storage.ts';
 import { KeptEvents, withoutPictures } from './events-kept.ts';
-import { type AnswerError, AnswerFolder } from './formats/answer.ts';
+import type { AnswerError } from './formats/answer.ts';
 import {
   type AnswerTurn,
   CONNECTION_LOST,
@@ -205,15 +205,14 @@ export class ChatStore {
 
   /** Streams an answer. @returns the turn at its end, whatever that was */
   async #stream(first: AnswerTurn, body: object, signal: AbortSignal): Promise<AnswerTurn> {
-    const { path, decoder: newDecoder } = FORMATS[first.format];
-    const decoder = newDecoder();
-    const folder = new AnswerFolder();
+    const { path, Reader } = FORMATS[first.format];
+    const reader = new Reader();
     const events = new KeptEvents();
     const start = performance.now();
     const elapsed = () => Math.round(performance.now() - start);
     let turn = first;
     let timer: ReturnType<typeof setTimeout> | undefined;
-    const current = (): AnswerTurn => ({ ...turn, answer: folder.answer, ...events.kept });
+    const current = (): AnswerTurn => ({ ...turn, answer: reader.answer, ...events.kept });
     const render = () => {
       timer = undefined;
       this.#replace(current());
@@ -222,7 +221,7 @@ export class ChatStore {
       clearTimeout(timer);
       const last = current();
       const answer = { ...last.answer, error: last.answer.error ?? error };
-      const replay = answer.isComplete && answer.error === null ? decoder.replay(answer) : null;
+      const replay = answer.isComplete && answer.error === null ? reader.replay() : null;
       if (answer.error) answer.error = { requestId: turn.requestId ?? null, ...answer.error };
       return { ...last, answer, replay, isStopped, isStreaming: false, duration: elapsed() };
     };
@@ -231,13 +230,13 @@ export class ChatStore {
       turn = { ...turn, ...factsOf(response) };
       for await (const event of eventsOf(response)) {
         events.add(event, elapsed());
-        for (const one of decoder.decode(event)) folder.add(one);
-        if (turn.firstToken === undefined && folder.answer.parts.length > 0) {
+        reader.read(event);
+        if (turn.firstToken === undefined && reader.answer.parts.length > 0) {
           turn = { ...turn, firstToken: elapsed() };
         }
         timer ??= setTimeout(render, RENDER_MS);
       }
-      return end(folder.answer.isComplete ? null : CONNECTION_LOST);
+      return end(reader.answer.isComplete ? null : CONNECTION_LOST);
     } catch (error) {
       if (signal.aborted) return end(null, true);
       if (!(error instanceof ApiError)) return end(CONNECTION_LOST);

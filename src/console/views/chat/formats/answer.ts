@@ -1,8 +1,6 @@
 import type { ServerEvent } from '../../../api/events.ts';
 import type { ErrorFields } from '../../../api/request.ts';
-
-/** JSON of a server that is not checked. */
-export type Json = Readonly<Record<string, unknown>>;
+import { countOf, type Json, objectOf, stringOf } from './json.ts';
 
 export interface ToolCall {
   readonly type: 'call';
@@ -43,28 +41,6 @@ export interface AnswerError extends ErrorFields {
 /** Why an answer ended: `stop`, `length`, `calls`, `refusal`, or the provider's own word. */
 export type StopReason = string;
 
-/** What the events of a stream mean, in any format. */
-export type AnswerEvent =
-  | TextPart
-  | OtherPart
-  /** @property key identifies the call within the stream */
-  | { readonly type: 'call'; readonly key: string; readonly id: string; readonly name: string }
-  | { readonly type: 'arguments'; readonly key: string; readonly text: string }
-  /** All arguments of a call, which replace those that came in pieces. */
-  | { readonly type: 'all-arguments'; readonly key: string; readonly text: string }
-  | { readonly type: 'usage'; readonly usage: TokenUsage }
-  | { readonly type: 'stop'; readonly reason: StopReason }
-  | { readonly type: 'error'; readonly error: AnswerError }
-  /** The stream is complete. */
-  | { readonly type: 'end' };
-
-/** Reads the stream of one answer. */
-export interface AnswerDecoder {
-  decode(event: ServerEvent): readonly AnswerEvent[];
-  /** A complete answer as the format sends it back in the next request, with the signatures of its reasoning. */
-  replay(answer: Answer): readonly Json[];
-}
-
 /** An answer as far as it came. */
 export interface Answer {
   readonly parts: readonly Part[];
@@ -82,55 +58,84 @@ export const NO_ANSWER: Answer = {
   isComplete: false,
 };
 
-/** Adds events to an answer. Calls are found by the keys of their stream. */
-export class AnswerFolder {
+/** An error in the shape that all formats have: message, type, code and param. */
+function errorOf(value: unknown): AnswerError {
+  const error = objectOf(value);
+  return {
+    message: stringOf(error['message']) || 'The answer failed.',
+    type: stringOf(error['type']) || 'unknown',
+    code: stringOf(error['code']) || null,
+    param: stringOf(error['param']) || null,
+  };
+}
+
+/** Usage of OpenAI's formats, which differ in their names of input and output. */
+export function openAiUsage(value: unknown, input: string, output: string): TokenUsage {
+  const usage = objectOf(value);
+  const inputDetails = objectOf(usage[`${input}_tokens_details`]);
+  const outputDetails = objectOf(usage[`${output}_tokens_details`]);
+  return {
+    input: countOf(usage[`${input}_tokens`]),
+    cached: countOf(inputDetails['cached_tokens']),
+    cacheWritten: countOf(inputDetails['cache_write_tokens']),
+    output: countOf(usage[`${output}_tokens`]),
+    reasoning: countOf(outputDetails['reasoning_tokens']),
+  };
+}
+
+/** Reads the stream of one answer. */
+export abstract class AnswerReader {
+  /** The answer so far. */
   answer = NO_ANSWER;
-  /** Index of each call in the parts, by its key. */
+  /** Index of each call in the parts, by its key within the stream. */
   readonly #calls = new Map<string, number>();
 
-  add(event: AnswerEvent): void {
-    this.answer = { ...this.answer, ...this.#changeBy(event) };
+  abstract read(event: ServerEvent): void;
+
+  /** A complete answer as the format sends it back in the next request, with the signatures of its reasoning. */
+  abstract replay(): readonly Json[];
+
+  protected set(change: Partial<Answer>): void {
+    this.answer = { ...this.answer, ...change };
   }
 
-  #changeBy(event: AnswerEvent): Partial<Answer> {
-    const { parts } = this.answer;
-    switch (event.type) {
-      case 'text':
-      case 'reasoning':
-      case 'refusal': {
-        if (event.text === '') return {};
-        const last = parts.at(-1);
-        if (last?.type !== event.type) return { parts: [...parts, event] };
-        return { parts: parts.with(-1, { type: event.type, text: last.text + event.text }) };
-      }
-      case 'call': {
-        const { id, name } = event;
-        this.#calls.set(event.key, parts.length);
-        return { parts: [...parts, { type: 'call', id, name, arguments: '' }] };
-      }
-      case 'arguments':
-        return this.#withArguments(event.key, (before) => before + event.text);
-      case 'all-arguments':
-        return this.#withArguments(event.key, () => event.text);
-      case 'other':
-        return { parts: [...parts, event] };
-      case 'usage':
-        return { usage: event.usage };
-      case 'stop':
-        return { stop: event.reason };
-      case 'error':
-        return { error: event.error };
-      case 'end':
-        return { isComplete: true };
-    }
+  protected fail(error: unknown): void {
+    this.set({ error: errorOf(error) });
   }
 
-  #withArguments(key: string, change: (before: string) => string): Partial<Answer> {
+  #add(part: Part): void {
+    this.set({ parts: [...this.answer.parts, part] });
+  }
+
+  protected addText(type: TextPart['type'], value: unknown): void {
+    const text = stringOf(value);
+    const last = this.answer.parts.at(-1);
+    if (text === '') return;
+    if (last?.type !== type) this.#add({ type, text });
+    else this.set({ parts: this.answer.parts.with(-1, { type, text: last.text + text }) });
+  }
+
+  protected addOther(name: string): void {
+    this.#add({ type: 'other', name });
+  }
+
+  protected addCall(key: string, id: unknown, name: unknown): void {
+    this.#calls.set(key, this.answer.parts.length);
+    this.#add({ type: 'call', id: stringOf(id), name: stringOf(name), arguments: '' });
+  }
+
+  protected hasCall(key: string): boolean {
+    return this.#calls.has(key);
+  }
+
+  /** @param isAll whether they replace the arguments that came in pieces */
+  protected addArguments(key: string, text: unknown, isAll = false): void {
     const { parts } = this.answer;
     const index = this.#calls.get(key) ?? -1;
     const call = parts[index];
-    if (call?.type !== 'call') return {};
-    return { parts: parts.with(index, { ...call, arguments: change(call.arguments) }) };
+    if (call?.type !== 'call') return;
+    const before = isAll ? '' : call.arguments;
+    this.set({ parts: parts.with(index, { ...call, arguments: before + stringOf(text) }) });
   }
 }
 

@@ -1,12 +1,5 @@
-import {
-  type Answer,
-  type AnswerDecoder,
-  type AnswerEvent,
-  callsOf,
-  type Json,
-  type ToolCall,
-  textOf,
-} from './answer.ts';
+import type { ServerEvent } from '../../../api/events.ts';
+import { AnswerReader, callsOf, openAiUsage, type ToolCall, textOf } from './answer.ts';
 import type { Turn } from './conversation.ts';
 import {
   type Conversation,
@@ -16,7 +9,7 @@ import {
   settingsOf,
   toolsOf,
 } from './format.ts';
-import { errorOf, jsonOf, listOf, objectOf, openAiUsage, stringOf } from './json.ts';
+import { type Json, jsonOf, listOf, objectOf, stringOf } from './json.ts';
 
 const STOPS: Readonly<Record<string, string>> = {
   tool_calls: 'calls',
@@ -27,52 +20,42 @@ const STOPS: Readonly<Record<string, string>> = {
 /** Texts of `reasoning_details` that come in pieces. */
 const JOINED = new Set(['text', 'summary', 'data', 'signature', 'encrypted_content']);
 
-class ChatDecoder implements AnswerDecoder {
-  /** Calls that have begun, by their index in the stream. */
-  readonly #calls = new Set<string>();
+class ChatReader extends AnswerReader {
   readonly #details = new Map<string, Record<string, unknown>>();
-  #hasStopped = false;
 
-  decode({ data }: { readonly data: string }): readonly AnswerEvent[] {
-    if (data === '[DONE]') return this.#hasStopped ? [{ type: 'end' }] : [];
-    const chunk = jsonOf(data);
-    if (chunk['error'] != null) return [{ type: 'error', error: errorOf(chunk['error']) }];
-    const events: AnswerEvent[] = [];
-    const [choice] = listOf(chunk['choices']);
-    if (choice) this.#addChoice(choice, events);
-    if (chunk['usage'] != null) {
-      events.push({ type: 'usage', usage: openAiUsage(chunk['usage'], 'prompt', 'completion') });
+  read({ data }: ServerEvent): void {
+    if (data === '[DONE]') {
+      if (this.answer.stop !== null) this.set({ isComplete: true });
+      return;
     }
-    return events;
+    const chunk = jsonOf(data);
+    if (chunk['error'] != null) {
+      this.fail(chunk['error']);
+      return;
+    }
+    const [choice] = listOf(chunk['choices']);
+    if (choice) this.#readChoice(choice);
+    if (chunk['usage'] != null) {
+      this.set({ usage: openAiUsage(chunk['usage'], 'prompt', 'completion') });
+    }
   }
 
-  #addChoice(choice: Json, events: AnswerEvent[]): void {
+  #readChoice(choice: Json): void {
     const delta = objectOf(choice['delta']);
     for (const detail of listOf(delta['reasoning_details'])) this.#addDetail(detail);
-    events.push(
-      { type: 'reasoning', text: stringOf(delta['reasoning_content'] ?? delta['reasoning']) },
-      { type: 'text', text: stringOf(delta['content']) },
-      { type: 'refusal', text: stringOf(delta['refusal']) },
-    );
-    for (const call of listOf(delta['tool_calls'])) this.#addCall(call, events);
+    this.addText('reasoning', delta['reasoning_content'] ?? delta['reasoning']);
+    this.addText('text', delta['content']);
+    this.addText('refusal', delta['refusal']);
+    for (const call of listOf(delta['tool_calls'])) this.#readCall(call);
     const reason = stringOf(choice['finish_reason']);
-    if (reason === '') return;
-    this.#hasStopped = true;
-    events.push({ type: 'stop', reason: STOPS[reason] ?? reason });
+    if (reason !== '') this.set({ stop: STOPS[reason] ?? reason });
   }
 
-  #addCall(piece: Json, events: AnswerEvent[]): void {
-    const key = String(piece['index'] ?? this.#calls.size);
+  #readCall(piece: Json): void {
+    const key = String(piece['index'] ?? callsOf(this.answer).length);
     const called = objectOf(piece['function'] ?? piece['custom']);
-    if (!this.#calls.has(key)) {
-      this.#calls.add(key);
-      events.push({ type: 'call', key, id: stringOf(piece['id']), name: stringOf(called['name']) });
-    }
-    events.push({
-      type: 'arguments',
-      key,
-      text: stringOf(called['arguments'] ?? called['input']),
-    });
+    if (!this.hasCall(key)) this.addCall(key, piece['id'], called['name']);
+    this.addArguments(key, called['arguments'] ?? called['input']);
   }
 
   #addDetail(detail: Json): void {
@@ -88,11 +71,11 @@ class ChatDecoder implements AnswerDecoder {
     }
   }
 
-  replay(answer: Answer): readonly Json[] {
-    const refusal = textOf(answer, 'refusal');
-    const reasoning = textOf(answer, 'reasoning');
+  replay(): readonly Json[] {
+    const refusal = textOf(this.answer, 'refusal');
+    const reasoning = textOf(this.answer, 'reasoning');
     const message = {
-      ...messageOf(textOf(answer), callsOf(answer)),
+      ...messageOf(textOf(this.answer), callsOf(this.answer)),
       ...(refusal !== '' && { refusal }),
       ...(reasoning !== '' && { reasoning_content: reasoning }),
       ...(this.#details.size > 0 && { reasoning_details: [...this.#details.values()] }),
@@ -136,7 +119,7 @@ export const chatCompletions: Format = {
   path: 'v1/chat/completions',
   efforts: null,
   highestTemperature: 2,
-  decoder: () => new ChatDecoder(),
+  Reader: ChatReader,
   bodyOf({ settings, turns }: Conversation): Json {
     const { model, system, temperature, maxTokens, effort } = settingsOf(settings);
     return {

@@ -1,4 +1,5 @@
-import { type Answer, type AnswerError, callsOf, type Json, NO_ANSWER } from './answer.ts';
+import { type Answer, type AnswerError, callsOf, NO_ANSWER } from './answer.ts';
+import type { Json } from './json.ts';
 
 export type FormatName = 'chat' | 'responses' | 'messages';
 

@@ -1,5 +1,5 @@
 import type { Model } from '../../../api/resource.ts';
-import { type AnswerDecoder, callsOf, type Json, textOf } from './answer.ts';
+import { type AnswerReader, callsOf, textOf } from './answer.ts';
 import {
   type AnswerTurn,
   awaitsResults,
@@ -8,6 +8,7 @@ import {
   type Turn,
   type UserTurn,
 } from './conversation.ts';
+import type { Json } from './json.ts';
 
 export interface Conversation {
   readonly settings: Settings;
@@ -23,7 +24,7 @@ export interface Format {
   readonly highestTemperature: number;
   /** The request's body. */
   bodyOf(conversation: Conversation, model: Model): Json;
-  decoder(): AnswerDecoder;
+  readonly Reader: new () => AnswerReader;
 }
 
 /** Efforts of reasoning that a model has and a format can ask for. */

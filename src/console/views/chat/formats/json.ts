@@ -1,6 +1,8 @@
 import type { ServerEvent } from '../../../api/events.ts';
 import { parsed } from '../../../components/json.ts';
-import type { AnswerError, Json, TokenUsage } from './answer.ts';
+
+/** JSON of a server that is not checked. */
+export type Json = Readonly<Record<string, unknown>>;
 
 /** Reads values of JSON whose shape is not known to be right: another type is as good as none. */
 
@@ -31,29 +33,4 @@ export function jsonOf(data: string): Json {
 export function typedJsonOf({ event, data }: ServerEvent): readonly [type: string, body: Json] {
   const body = jsonOf(data);
   return [stringOf(body['type']) || event, body];
-}
-
-/** An error in the shape that all formats have: message, type, code and param. */
-export function errorOf(value: unknown): AnswerError {
-  const error = objectOf(value);
-  return {
-    message: stringOf(error['message']) || 'The answer failed.',
-    type: stringOf(error['type']) || 'unknown',
-    code: stringOf(error['code']) || null,
-    param: stringOf(error['param']) || null,
-  };
-}
-
-/** Usage of OpenAI's formats, which differ in their names of input and output. */
-export function openAiUsage(value: unknown, input: string, output: string): TokenUsage {
-  const usage = objectOf(value);
-  const inputDetails = objectOf(usage[`${input}_tokens_details`]);
-  const outputDetails = objectOf(usage[`${output}_tokens_details`]);
-  return {
-    input: countOf(usage[`${input}_tokens`]),
-    cached: countOf(inputDetails['cached_tokens']),
-    cacheWritten: countOf(inputDetails['cache_write_tokens']),
-    output: countOf(usage[`${output}_tokens`]),
-    reasoning: countOf(outputDetails['reasoning_tokens']),
-  };
 }

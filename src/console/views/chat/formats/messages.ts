@@ -1,6 +1,6 @@
 import type { ServerEvent } from '../../../api/events.ts';
 import type { Model } from '../../../api/resource.ts';
-import type { AnswerDecoder, AnswerEvent, Json, TokenUsage } from './answer.ts';
+import { AnswerReader, type TokenUsage } from './answer.ts';
 import type { Turn } from './conversation.ts';
 import {
   type Conversation,
@@ -10,7 +10,7 @@ import {
   settingsOf,
   toolsOf,
 } from './format.ts';
-import { countOf, errorOf, jsonOf, objectOf, stringOf, typedJsonOf } from './json.ts';
+import { countOf, type Json, jsonOf, objectOf, stringOf, typedJsonOf } from './json.ts';
 
 const STOPS: Readonly<Record<string, string>> = {
   end_turn: 'stop',
@@ -21,95 +21,67 @@ const STOPS: Readonly<Record<string, string>> = {
 /** Tokens of an answer where the user sets no limit, which the format requires. */
 const DEFAULT_MAX_TOKENS = 16_384;
 
-/** Types of blocks that are shown by their own events. */
-const SHOWN = new Set(['text', 'thinking', 'redacted_thinking', 'tool_use']);
+/** Members of blocks that come in pieces, by the type of the piece. */
+const PIECES: Readonly<Record<string, string>> = {
+  text_delta: 'text',
+  thinking_delta: 'thinking',
+  signature_delta: 'signature',
+  input_json_delta: 'partial_json',
+};
 
-class MessagesDecoder implements AnswerDecoder {
+class MessagesReader extends AnswerReader {
   readonly #blocks = new Map<string, Record<string, unknown>>();
-  /** Pieces of the JSON of calls. */
-  readonly #json = new Map<string, string>();
   #usage: Json = {};
 
-  decode(event: ServerEvent): readonly AnswerEvent[] {
+  read(event: ServerEvent): void {
     const [type, body] = typedJsonOf(event);
     const key = String(body['index']);
-    switch (type) {
-      case 'message_start':
-        return this.#count(objectOf(objectOf(body['message'])['usage']));
-      case 'content_block_start':
-        return this.#start(key, objectOf(body['content_block']));
-      case 'content_block_delta':
-        return this.#add(key, objectOf(body['delta']));
-      case 'content_block_stop':
-        this.#finish(key);
-        return [];
-      case 'message_delta': {
-        const reason = stringOf(objectOf(body['delta'])['stop_reason']);
-        const counted = this.#count(objectOf(body['usage']));
-        if (reason === '') return counted;
-        return [...counted, { type: 'stop', reason: STOPS[reason] ?? reason }];
-      }
-      case 'message_stop':
-        return [{ type: 'end' }];
-      case 'error':
-        return [{ type: 'error', error: errorOf(body['error']) }];
-      default:
-        return [];
+    if (type === 'message_start') this.#count(objectOf(body['message']));
+    else if (type === 'content_block_start') this.#start(key, objectOf(body['content_block']));
+    else if (type === 'content_block_delta') this.#extend(key, objectOf(body['delta']));
+    else if (type === 'message_stop') this.set({ isComplete: true });
+    else if (type === 'error') this.fail(body['error']);
+    else if (type === 'message_delta') {
+      this.#count(body);
+      const reason = stringOf(objectOf(body['delta'])['stop_reason']);
+      if (reason !== '') this.set({ stop: STOPS[reason] ?? reason });
     }
   }
 
   /** Counts of later events replace those of earlier ones. */
-  #count(usage: Json): readonly AnswerEvent[] {
-    const counts = Object.entries(usage).filter(([, value]) => value !== null);
+  #count({ usage }: Json): void {
+    const counts = Object.entries(objectOf(usage)).filter(([, value]) => value !== null);
     this.#usage = { ...this.#usage, ...Object.fromEntries(counts) };
-    return [{ type: 'usage', usage: usageOf(this.#usage) }];
+    this.set({ usage: usageOf(this.#usage) });
   }
 
-  #start(key: string, block: Json): readonly AnswerEvent[] {
+  #start(key: string, block: Json): void {
     this.#blocks.set(key, { ...block });
     const type = stringOf(block['type']);
-    if (!SHOWN.has(type)) return [{ type: 'other', name: stringOf(block['name']) || type }];
-    if (type === 'text') return [{ type: 'text', text: stringOf(block['text']) }];
-    if (type === 'thinking') return [{ type: 'reasoning', text: stringOf(block['thinking']) }];
-    if (type !== 'tool_use') return [];
-    return [{ type: 'call', key, id: stringOf(block['id']), name: stringOf(block['name']) }];
+    if (type === 'tool_use') this.addCall(key, block['id'], block['name']);
+    else if (type === 'text') this.addText('text', block['text']);
+    else if (type === 'thinking') this.addText('reasoning', block['thinking']);
+    else if (type !== 'redacted_thinking') this.addOther(stringOf(block['name']) || type);
   }
 
-  #add(key: string, delta: Json): readonly AnswerEvent[] {
-    switch (delta['type']) {
-      case 'text_delta':
-        this.#extend(key, 'text', delta['text']);
-        return [{ type: 'text', text: stringOf(delta['text']) }];
-      case 'thinking_delta':
-        this.#extend(key, 'thinking', delta['thinking']);
-        return [{ type: 'reasoning', text: stringOf(delta['thinking']) }];
-      case 'signature_delta':
-        this.#extend(key, 'signature', delta['signature']);
-        return [];
-      case 'input_json_delta': {
-        const text = stringOf(delta['partial_json']);
-        this.#json.set(key, (this.#json.get(key) ?? '') + text);
-        return [{ type: 'arguments', key, text }];
-      }
-      default:
-        return [];
-    }
-  }
-
-  #extend(key: string, name: string, text: unknown): void {
+  #extend(key: string, delta: Json): void {
+    const member = PIECES[stringOf(delta['type'])];
+    if (member === undefined) return;
+    const piece = stringOf(delta[member]);
     const block = this.#blocks.get(key);
-    if (block) block[name] = stringOf(block[name]) + stringOf(text);
-  }
-
-  #finish(key: string): void {
-    const block = this.#blocks.get(key);
-    const json = this.#json.get(key);
-    if (block && json) block['input'] = jsonOf(json);
+    if (block) block[member] = stringOf(block[member]) + piece;
+    if (member === 'text') this.addText('text', piece);
+    if (member === 'thinking') this.addText('reasoning', piece);
+    if (member === 'partial_json') this.addArguments(key, piece);
   }
 
   replay(): readonly Json[] {
+    const blocks = [...this.#blocks.values()].map(({ partial_json: json, ...block }) => ({
+      ...block,
+      ...(json ? { input: jsonOf(stringOf(json)) } : {}),
+    }));
     // Requests with empty texts are refused.
-    return [...this.#blocks.values()].filter(({ type, text }) => type !== 'text' || text !== '');
+    return blocks.filter(({ type, text }: Json) => type !== 'text' || text !== '');
   }
 }
 
@@ -177,7 +149,7 @@ export const messages: Format = {
   path: 'v1/messages',
   efforts: ['none', 'low', 'medium', 'high', 'xhigh', 'max'],
   highestTemperature: 1,
-  decoder: () => new MessagesDecoder(),
+  Reader: MessagesReader,
   bodyOf({ settings, turns }: Conversation, { limits }: Model): Json {
     const { model, system, temperature, maxTokens, effort } = settingsOf(settings);
     const most = limits['max_output_tokens'] ?? DEFAULT_MAX_TOKENS;

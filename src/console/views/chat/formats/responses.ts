@@ -1,6 +1,6 @@
 import type { ServerEvent } from '../../../api/events.ts';
 import type { Model } from '../../../api/resource.ts';
-import type { AnswerDecoder, AnswerEvent, Json } from './answer.ts';
+import { AnswerReader, callsOf, openAiUsage } from './answer.ts';
 import type { Turn } from './conversation.ts';
 import {
   type Conversation,
@@ -11,7 +11,7 @@ import {
   settingsOf,
   toolsOf,
 } from './format.ts';
-import { countOf, errorOf, objectOf, openAiUsage, stringOf, typedJsonOf } from './json.ts';
+import { countOf, type Json, objectOf, stringOf, typedJsonOf } from './json.ts';
 
 const STOPS: Readonly<Record<string, string>> = {
   max_output_tokens: 'length',
@@ -19,85 +19,70 @@ const STOPS: Readonly<Record<string, string>> = {
 };
 
 /** Items that are shown by their own events. */
-const SHOWN = new Set(['message', 'reasoning', 'function_call', 'custom_tool_call']);
+const SHOWN = new Set(['message', 'reasoning']);
 
-class ResponsesDecoder implements AnswerDecoder {
+/** Events with a piece of text, by the part to which it belongs. */
+const TEXTS: Readonly<Record<string, 'text' | 'reasoning' | 'refusal'>> = {
+  'response.output_text.delta': 'text',
+  'response.reasoning_summary_text.delta': 'reasoning',
+  'response.reasoning_text.delta': 'reasoning',
+  'response.refusal.delta': 'refusal',
+};
+const ARGUMENTS = new Set([
+  'response.function_call_arguments.delta',
+  'response.custom_tool_call_input.delta',
+]);
+const ENDS = new Set(['response.completed', 'response.incomplete', 'response.failed']);
+
+class ResponsesReader extends AnswerReader {
   /** Whole items, by their index. */
   readonly #items: Json[] = [];
-  #hasCalls = false;
-  #hasFailed = false;
 
-  decode(event: ServerEvent): readonly AnswerEvent[] {
+  read(event: ServerEvent): void {
     const [type, body] = typedJsonOf(event);
     const key = String(body['output_index']);
-    switch (type) {
-      case 'response.output_text.delta':
-        return [{ type: 'text', text: stringOf(body['delta']) }];
-      case 'response.reasoning_summary_text.delta':
-      case 'response.reasoning_text.delta':
-        return [{ type: 'reasoning', text: stringOf(body['delta']) }];
-      case 'response.reasoning_summary_part.added':
-        return countOf(body['summary_index']) > 0 ? [{ type: 'reasoning', text: '\n\n' }] : [];
-      case 'response.refusal.delta':
-        return [{ type: 'refusal', text: stringOf(body['delta']) }];
-      case 'response.output_item.added':
-        return this.#start(key, objectOf(body['item']));
-      case 'response.function_call_arguments.delta':
-      case 'response.custom_tool_call_input.delta':
-        return [{ type: 'arguments', key, text: stringOf(body['delta']) }];
-      case 'response.output_item.done':
-        return this.#finish(key, objectOf(body['item']));
-      case 'response.completed':
-      case 'response.incomplete':
-        return this.#end(objectOf(body['response']));
-      case 'response.failed':
-        return this.#fail(objectOf(body['response']));
-      case 'error':
-        this.#hasFailed = true;
-        // Seen flat and nested.
-        return [{ type: 'error', error: errorOf(body['error'] ?? body) }];
-      default:
-        return [];
-    }
+    const text = TEXTS[type];
+    if (text !== undefined) this.addText(text, body['delta']);
+    else if (ARGUMENTS.has(type)) this.addArguments(key, body['delta']);
+    else if (type === 'response.output_item.added') this.#start(key, objectOf(body['item']));
+    else if (type === 'response.output_item.done') this.#finish(key, objectOf(body['item']));
+    else if (ENDS.has(type)) this.#end(type, objectOf(body['response']));
+    // Seen flat and nested.
+    else if (type === 'error') this.fail(body['error'] ?? body);
+    else if (type === 'response.reasoning_summary_part.added' && countOf(body['summary_index']) > 0)
+      this.addText('reasoning', '\n\n');
   }
 
-  #start(key: string, item: Json): readonly AnswerEvent[] {
+  #start(key: string, item: Json): void {
     const type = stringOf(item['type']);
-    if (!SHOWN.has(type)) return [{ type: 'other', name: type }];
-    if (!type.endsWith('call')) return [];
-    this.#hasCalls = true;
-    return [{ type: 'call', key, id: stringOf(item['call_id']), name: stringOf(item['name']) }];
+    if (type === 'function_call' || type === 'custom_tool_call') {
+      this.addCall(key, item['call_id'], item['name']);
+    } else if (!SHOWN.has(type)) this.addOther(type);
   }
 
-  #finish(key: string, item: Json): readonly AnswerEvent[] {
+  #finish(key: string, item: Json): void {
     this.#items.push(item);
     const text = item['arguments'] ?? item['input'];
-    const isCall = stringOf(item['type']).endsWith('call') && typeof text === 'string';
-    return isCall ? [{ type: 'all-arguments', key, text }] : [];
+    if (typeof text === 'string') this.addArguments(key, text, true);
   }
 
-  #end(response: Json): readonly AnswerEvent[] {
+  #end(type: string, response: Json): void {
+    if (response['usage'] != null) {
+      this.set({ usage: openAiUsage(response['usage'], 'input', 'output') });
+    }
+    if (type === 'response.failed') {
+      // The event `error` before it has more fields.
+      if (this.answer.error === null) this.fail(response['error']);
+      return;
+    }
     const reason = stringOf(objectOf(response['incomplete_details'])['reason']);
-    const stop = STOPS[reason] ?? (reason || (this.#hasCalls ? 'calls' : 'stop'));
-    return [...usageEvents(response), { type: 'stop', reason: stop }, { type: 'end' }];
-  }
-
-  #fail(response: Json): readonly AnswerEvent[] {
-    const usage = usageEvents(response);
-    // The event `error` before it has more fields.
-    return this.#hasFailed
-      ? usage
-      : [...usage, { type: 'error', error: errorOf(response['error']) }];
+    const usual = callsOf(this.answer).length > 0 ? 'calls' : 'stop';
+    this.set({ stop: STOPS[reason] ?? (reason || usual), isComplete: true });
   }
 
   replay(): readonly Json[] {
     return this.#items;
   }
-}
-
-function usageEvents(response: Json): readonly AnswerEvent[] {
-  if (response['usage'] == null) return [];
-  return [{ type: 'usage', usage: openAiUsage(response['usage'], 'input', 'output') }];
 }
 
 function imageOf(url: string): Json {
@@ -132,7 +117,7 @@ export const responses: Format = {
   path: 'v1/responses',
   efforts: null,
   highestTemperature: 2,
-  decoder: () => new ResponsesDecoder(),
+  Reader: ResponsesReader,
   bodyOf({ settings, turns }: Conversation, model: Model): Json {
     const { system, temperature, maxTokens, effort } = settingsOf(settings);
     const reasons = effortsOf(model, responses).length > 0;
