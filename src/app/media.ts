@@ -10,17 +10,10 @@ import { SharedTaskEvents, TaskEvents } from '../media/task-events.ts';
 import { endTaskSpan, logTask, ProviderAttempts } from './ended-task.ts';
 import type { Parts } from './start.ts';
 
-export interface DaemonMedia {
-  readonly files: AssetStorage;
-  readonly callbacks: Callbacks;
-  readonly retentionSweeper: RetentionSweeper;
-  readonly media: MediaGateway;
-  readonly attempts: TaskAttempts;
-  readonly events: TaskEvents;
-}
+export type DaemonMedia = Readonly<Awaited<ReturnType<typeof createMedia>>>;
 
 /** The media gateway with its files, callbacks and retention; none of them has started. */
-export async function createMedia(parts: Parts): Promise<DaemonMedia> {
+export async function createMedia(parts: Parts) {
   const { state, store, span, upstream, pool, textThreads, routingObserver } = parts;
   const { log, metrics, closers } = parts;
   const config = () => state.config;

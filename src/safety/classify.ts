@@ -3,11 +3,7 @@ import type { TermClass } from './terms.ts';
 import { isRefused, verdictOf } from './verdict.ts';
 
 /** Result of classifying one text, in the shape of the moderation interface. */
-export interface Classification {
-  readonly flagged: boolean;
-  readonly categories: Record<string, boolean>;
-  readonly scores: Record<string, number>;
-}
+export type Classification = Readonly<ReturnType<typeof classify>>;
 
 /** Categories of the moderation interface, and the terms that set them; null for categories set in code or never. */
 const TERM_CLASS_OF: Readonly<Record<string, TermClass | null>> = {
@@ -31,7 +27,7 @@ const FLAGGED_SCORE = 0.99;
 const UNFLAGGED_SCORE = 0.0001;
 
 /** Classifies a text as a moderation model would, by the rules for prompts. */
-export function classify(text: string): Classification {
+export function classify(text: string) {
   const { isOfMinor, isSexual, classes } = verdictOf(text);
   const categories: Record<string, boolean> = {};
   for (const [category, termClass] of Object.entries(TERM_CLASS_OF)) {

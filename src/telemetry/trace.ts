@@ -218,14 +218,8 @@ const TRACEPARENT =
 
 const MAX_TRACEPARENT = 256;
 
-interface Parent {
-  readonly traceId: string;
-  readonly spanId: string;
-  readonly isSampled: boolean;
-}
-
 /** The client's span; null without a valid header. */
-export function parseTraceparent(header: unknown): Parent | null {
+export function parseTraceparent(header: unknown) {
   if (typeof header !== 'string' || header.length > MAX_TRACEPARENT) return null;
   const [, version, traceId, spanId, flags, more] = TRACEPARENT.exec(header) ?? [];
   if (traceId === undefined || (version === '00' && more !== undefined)) return null;

@@ -20,13 +20,7 @@ export interface BucketOptions extends Omit<S3ClientOptions, 'bucketUrl'>, Bucke
 }
 
 /** Facts about an object. */
-export interface ObjectFacts {
-  /** Bytes of the whole object. */
-  readonly bytes: number;
-  readonly etag: string;
-  /** SHA-256 that was stored with it, hexadecimal; null if another program stored it. */
-  readonly sha256: string | null;
-}
+export type ObjectFacts = Readonly<ReturnType<typeof factsOf>>;
 
 export interface OpenObject extends ObjectFacts, Pick<OpenS3Response, 'response' | 'close'> {}
 
@@ -209,11 +203,13 @@ function pathOf(key: string): string {
   return `/${encodeKey(key)}`;
 }
 
-function factsOf(headers: Readonly<Record<string, string>>): ObjectFacts {
+function factsOf(headers: Readonly<Record<string, string>>) {
   const [, whole] = /\/(\d+)$/.exec(headers['content-range'] ?? '') ?? [];
   return {
+    /** Bytes of the whole object. */
     bytes: Number(whole ?? headers['content-length']),
     etag: headers['etag'] ?? '',
+    /** SHA-256 that was stored with it, hexadecimal; null if another program stored it. */
     sha256: headers[SHA256_HEADER] ?? null,
   };
 }

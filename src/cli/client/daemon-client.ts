@@ -158,11 +158,7 @@ function addressOf(url: string): string {
 }
 
 /** The `error` of an error response of the daemon. */
-interface ErrorBody {
-  readonly type: FailureType | null;
-  readonly code: string | null;
-  readonly message: string;
-}
+type ErrorBody = Readonly<NonNullable<ReturnType<typeof errorIn>>>;
 
 /**
  * The failure of an error response, with advice. It has no `param`, by which main recognises errors
@@ -206,7 +202,7 @@ export function messageOf(text: string): string | null {
   return errorIn(text)?.message ?? null;
 }
 
-function errorIn(text: string): ErrorBody | null {
+function errorIn(text: string) {
   try {
     const { error } = JSON.parse(text) as { error?: Record<string, unknown> | string };
     const { type, code, message } = typeof error === 'string' ? { message: error } : (error ?? {});

@@ -56,14 +56,10 @@ function invalid(message: string, param?: string): Failure {
   return new Failure('invalid_request', message, param === undefined ? {} : { param });
 }
 
-interface Target {
-  readonly name: string;
-  readonly kind: string;
-  readonly types: readonly ModelType[];
-}
+type Target = Readonly<ReturnType<typeof targetOf>>;
 
 /** The provider of the configuration that imported models are of. */
-function targetOf(document: Document, label: string, { provider }: ImportOptions): Target {
+function targetOf(document: Document, label: string, { provider }: ImportOptions) {
   const providers = (document.toJS({ maxAliasCount: 100 }) as { providers?: unknown } | null)
     ?.providers as unknown;
   const known = new Map(

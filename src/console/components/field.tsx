@@ -43,13 +43,8 @@ export function Field({ label, hint, error, children }: FieldProps) {
   );
 }
 
-interface FaultProps {
-  readonly id?: string;
-  readonly text: string | undefined;
-}
-
 /** Why a value was refused; nothing without a text. */
-export function Fault({ id, text }: FaultProps) {
+export function Fault({ id, text }: { readonly id?: string; readonly text: string | undefined }) {
   if (!text) return null;
   return (
     <p class="fault" id={id} role="alert">

@@ -5,14 +5,10 @@ import { type Pixels, read, readSamples } from './pixels.ts';
 import { readDisplayed } from './true-colours.ts';
 
 /** An image as it is stored: upright, but in its own colours. */
-export interface DecodedImage {
-  readonly input: ImageInput;
-  readonly header: Header;
-  readonly pixels: Pixels;
-}
+export type DecodedImage = Readonly<Awaited<ReturnType<typeof readStored>>>;
 
 /** Decodes all frames of an image without a conversion of colours. */
-export async function readStored(input: ImageInput, header: Header): Promise<DecodedImage> {
+export async function readStored(input: ImageInput, header: Header) {
   const { bytes, limits, sharp } = input;
   const several = header.pages > 1;
   const image = sharp(bytes, {

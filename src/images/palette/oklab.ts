@@ -5,11 +5,7 @@
  */
 
 /** A colour in OKLab: lightness 0 (black) to 1 (white), a and b roughly -0.4 to 0.4. */
-export interface Oklab {
-  lightness: number;
-  a: number;
-  b: number;
-}
+export type Oklab = ReturnType<typeof oklabFromSrgb>;
 
 /** A colour in sRGB, each channel 0 to 255. */
 export interface Srgb {
@@ -37,7 +33,7 @@ function encode(linear: number): number {
 }
 
 /** Converts from sRGB. Channels are 0 to 255 and may be fractions, as means of several pixels are. */
-export function oklabFromSrgb(colour: Srgb): Oklab {
+export function oklabFromSrgb(colour: Srgb) {
   const red = linearise(colour.red);
   const green = linearise(colour.green);
   const blue = linearise(colour.blue);

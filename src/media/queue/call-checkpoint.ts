@@ -21,15 +21,7 @@ export interface CallCheckpoint {
 type StoredFile = OutputFile & { readonly headers?: unknown };
 
 /** The JSON in `Task.progress`. */
-interface StoredCheckpoint {
-  readonly way: string;
-  readonly progress: unknown;
-  readonly call?: 'asked' | 'answered';
-  readonly production?: {
-    readonly products: readonly StoredFile[];
-    readonly usage: MediaOutput['usage'];
-  };
-}
+type StoredCheckpoint = Readonly<ReturnType<typeof storedCheckpoint>>;
 
 export function checkpointOf({ progress }: Pick<Task, 'progress'>): CallCheckpoint | null {
   if (!isObject(progress) || typeof progress['way'] !== 'string') return null;
@@ -48,12 +40,7 @@ function fileOf({ headers, ...file }: StoredFile): OutputFile {
   return headers === undefined || !('url' in file) ? file : { ...file, needsKey: true };
 }
 
-export function storedCheckpoint({
-  route,
-  jobState,
-  billableCall,
-  output,
-}: CallCheckpoint): StoredCheckpoint {
+export function storedCheckpoint({ route, jobState, billableCall, output }: CallCheckpoint) {
   return {
     way: route,
     progress: jobState,

@@ -23,14 +23,7 @@ const MAX_PER_SECOND = 64;
 export const MAX_UNKNOWN_INPUT = 1_000_000;
 
 /** Estimates of input tokens. */
-export interface InputSize {
-  /** Charged where the provider reports no usage. */
-  readonly likely: number;
-  /** The same with the most that media may cost, charged where the client left before the provider's report. */
-  readonly cut: number;
-  /** Upper bound: a token has at least one byte. */
-  readonly most: number;
-}
+export type InputSize = Readonly<ReturnType<typeof inputSizeOf>>;
 
 /** Types of inline documents whose tokens their bytes bound. */
 const BOUNDED_DOCUMENT = /^(?:text\/|application\/pdf$)/i;
@@ -72,13 +65,16 @@ function addMedia(size: MediaSize, parts: readonly Part[]): void {
 }
 
 /** @param bytes length of the text, with the JSON around it, and of all Base64 */
-function inputSizeOf(turns: readonly Turn[], bytes: number): InputSize {
+function inputSizeOf(turns: readonly Turn[], bytes: number) {
   const media: MediaSize = { bytes: 0, count: 0, most: 0 };
   for (const { parts } of turns) addMedia(media, parts);
   const text = Math.max(0, bytes - media.bytes);
   return {
+    /** Charged where the provider reports no usage. */
     likely: tokensIn(text) + media.count * TOKENS_PER_MEDIA,
+    /** The same with the most that media may cost, charged where the client left before the provider's report. */
     cut: tokensIn(text) + media.most,
+    /** Upper bound: a token has at least one byte. */
     most: text + ADDED_TOKENS + media.most,
   };
 }

@@ -7,13 +7,8 @@ import { Medium, TaskState } from '../../components/task-files.tsx';
 import { pictureName } from './gallery.tsx';
 import type { Studio } from './studio.ts';
 
-interface TileProps {
-  readonly studio: Studio;
-  readonly task: Task;
-}
-
 /** One task in the gallery. */
-export function Tile({ studio, task }: TileProps) {
+export function Tile({ studio, task }: { readonly studio: Studio; readonly task: Task }) {
   const { task_id: id, type, status, error, model } = task;
   const files = filesOf(task);
   const nameOfFile = (index: number) => `${type} ${index + 1} of ${files.length} by ${model}`;

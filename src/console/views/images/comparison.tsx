@@ -11,13 +11,8 @@ const SCALES = [
   [4, '4:1'],
 ] as const;
 
-interface ComparisonProps {
-  readonly before: Blob;
-  readonly after: Output;
-}
-
 /** An image before and after: under a slider if both have one shape, else side by side. */
-export function Comparison({ before, after }: ComparisonProps) {
+export function Comparison({ before, after }: { readonly before: Blob; readonly after: Output }) {
   const original = usePicture(before);
   const result = usePicture(after.blob);
   const [scale, setScale] = useState(0);

@@ -48,13 +48,8 @@ function TaskTable({ query }: { readonly query: URLSearchParams }) {
   );
 }
 
-interface ListProps {
-  readonly path: string;
-  readonly filters: Values;
-}
-
 /** Tasks that the filters no longer let through stay, so that nothing vanishes while it is read. */
-function List({ path, filters }: ListProps) {
+function List({ path, filters }: { readonly path: string; readonly filters: Values }) {
   const list = useTaskList(path, (task) => admits(filters, task));
   // Events have neither prompts nor times.
   const isPartial = list.items.some((task) => !task.created || (hasEnded(task) && !task.ended));
