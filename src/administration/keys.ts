@@ -13,26 +13,7 @@ import {
   requireChange,
   windowsFrom,
 } from './budget-options.ts';
-import {
-  accountReference,
-  budget,
-  cacheTime,
-  cacheTimeOrDefault,
-  credits,
-  expiry,
-  expiryOrNever,
-  features,
-  featuresOrNone,
-  imageAnswerOrDefault,
-  keptBodiesOrDefault,
-  keyReference,
-  models,
-  modelsOrAll,
-  newName,
-  rpmOrPlan,
-  teamOrNone,
-  teamReference,
-} from './fields.ts';
+import * as fields from './fields.ts';
 import { accountIdOf, requireAccount, requireKey, requireTeam } from './find.ts';
 import { nextPage, pageOptions, readPage } from './pages.ts';
 import { type KeyRecord, keyRecords, keyShape } from './records.ts';
@@ -56,7 +37,7 @@ const CACHE = 'how long equal requests get the recorded answer; the time of the 
 
 const BODIES = 'bodies that the log of requests keeps; the setting of the account by default';
 
-const id = keyReference('its id or the beginning of it, its hint, or the key itself');
+const id = fields.keyReference('its id or the beginning of it, its hint, or the key itself');
 
 const MODELS = 'models that the key may use, by name, alias or pattern such as claude-*';
 
@@ -70,17 +51,19 @@ const referenceText = (id: string) => (KEY_ID.test(id) ? id : `${id.slice(0, 4)}
 
 /** What can be changed of a key. */
 const changes = {
-  name: v.optional(newName('name')),
-  expires: v.optional(expiryOrNever('expiry')),
-  models: v.optional(modelsOrAll(MODELS)),
-  allow: v.optional(featuresOrNone('provider features that the key may use beyond metered text')),
-  images: v.optional(imageAnswerOrDefault(IMAGES)),
-  cache: v.optional(cacheTimeOrDefault(CACHE)),
-  bodies: v.optional(keptBodiesOrDefault(BODIES)),
-  rpm: v.optional(rpmOrPlan("requests per minute; the plan's limit by default")),
-  budget: v.optional(budget('total budget of the key')),
+  name: v.optional(fields.newName('name')),
+  expires: v.optional(fields.expiryOrNever('expiry')),
+  models: v.optional(fields.modelsOrAll(MODELS)),
+  allow: v.optional(
+    fields.featuresOrNone('provider features that the key may use beyond metered text'),
+  ),
+  images: v.optional(fields.imageAnswerOrDefault(IMAGES)),
+  cache: v.optional(fields.cacheTimeOrDefault(CACHE)),
+  bodies: v.optional(fields.keptBodiesOrDefault(BODIES)),
+  rpm: v.optional(fields.rpmOrPlan("requests per minute; the plan's limit by default")),
+  budget: v.optional(fields.budget('total budget of the key')),
   ...limitOptions,
-  team: v.optional(teamOrNone('team whose budgets apply too')),
+  team: v.optional(fields.teamOrNone('team whose budgets apply too')),
 };
 
 /** The options as they are in the audit log. */
@@ -103,20 +86,22 @@ const createKey = defineAdminCommand({
   summary: 'Create an API key, and print it this once',
   positionals: [],
   options: v.strictObject({
-    account: accountReference('the account that pays for the key'),
-    name: v.optional(newName('name'), 'unnamed'),
-    expires: v.optional(expiry('expiry')),
-    models: v.optional(models(MODELS)),
-    allow: v.optional(features('provider features that the key may use beyond metered text')),
+    account: fields.accountReference('the account that pays for the key'),
+    name: v.optional(fields.newName('name'), 'unnamed'),
+    expires: v.optional(fields.expiry('expiry')),
+    models: v.optional(fields.models(MODELS)),
+    allow: v.optional(
+      fields.features('provider features that the key may use beyond metered text'),
+    ),
     images: v.optional(field(v.picklist(IMAGE_ANSWERS), IMAGES)),
-    cache: v.optional(cacheTime(CACHE)),
+    cache: v.optional(fields.cacheTime(CACHE)),
     bodies: v.optional(field(v.picklist(KEPT_BODIES), BODIES)),
     rpm: v.optional(
       field(integer(1, 1_000_000), "requests per minute; the plan's limit by default"),
     ),
-    budget: v.optional(credits('total budget of the key', '0.000001')),
+    budget: v.optional(fields.credits('total budget of the key', '0.000001')),
     ...limitOptions,
-    team: v.optional(teamReference('team whose budgets apply too')),
+    team: v.optional(fields.teamReference('team whose budgets apply too')),
   }),
   result: v.object({ ...keyShape.entries, key: v.string() }),
   examples: ['keys create --account ci --name builds --expires 90d --rpm 60 --budget 50'],
@@ -164,7 +149,7 @@ const listKeys = defineAdminCommand({
   summary: 'List API keys, of one account or of all, in the order of creation',
   positionals: [],
   options: v.strictObject({
-    account: v.optional(accountReference('only the keys of this account')),
+    account: v.optional(fields.accountReference('only the keys of this account')),
     ...pageOptions,
   }),
   list: 'keys',
@@ -197,8 +182,8 @@ const setKey = defineAdminCommand({
     const teamId =
       typeof team === 'string' ? (await requireTeam(store, team, key.accountId)).id : team;
     const budgets = { budget: options.budget, windows, teamId, cache, bodies, tpm, parallel };
-    const fields = { name, expiresAt: expires, models: named, allow, images, rpm, ...budgets };
-    return recordOf(store, await store.updateKey(key.id, defined(fields)));
+    const changed = { name, expiresAt: expires, models: named, allow, images, rpm, ...budgets };
+    return recordOf(store, await store.updateKey(key.id, defined(changed)));
   },
   audit: ({ id, ...given }, key) => ({
     object: key?.id ?? referenceText(id),

@@ -5,15 +5,7 @@ import type { Payer } from '../store/budgets.ts';
 import type { Store } from '../store/store.ts';
 import type { Alerts } from './alerts.ts';
 import { type BalanceReaders, type ChargedKeys, reachedBudgets } from './budget-check.ts';
-import {
-  diskLow,
-  manyErrors,
-  memoryLow,
-  nodeLost,
-  providerRefused,
-  routeDown,
-  routeRecovered,
-} from './condition.ts';
+import * as condition from './condition.ts';
 import { ErrorCounts } from './error-counts.ts';
 
 /** Milliseconds between two checks. */
@@ -109,13 +101,13 @@ export class AlertWatch {
 
   recovered(route: RestingRoute): void {
     const { alerts } = this.#options;
-    alerts.raise(routeRecovered(route, alerts.times));
+    alerts.raise(condition.routeRecovered(route, alerts.times));
   }
 
   /** A provider refused a key, or its account. */
   refused(provider: string, key: string | null, reason: string): void {
     const { alerts } = this.#options;
-    alerts.raise(providerRefused({ provider, key, reason }, alerts.times));
+    alerts.raise(condition.providerRefused({ provider, key, reason }, alerts.times));
   }
 
   async #checkAll(): Promise<void> {
@@ -124,18 +116,20 @@ export class AlertWatch {
     const { budgets, errorShare, errorRequests, errorWindow: window, ...limits } = settings();
     const { times } = alerts;
     for (const route of restingRoutes()) {
-      alerts.raise(routeDown(route, describe(route.failure), times));
+      alerts.raise(condition.routeDown(route, describe(route.failure), times));
     }
     for (const [kind, counts] of [
       ['provider', this.#providers] as const,
       ['model', this.#models] as const,
     ]) {
       for (const errors of counts.above(errorShare, errorRequests)) {
-        alerts.raise(manyErrors(kind, { ...errors, window, threshold: errorShare }, times));
+        alerts.raise(
+          condition.manyErrors(kind, { ...errors, window, threshold: errorShare }, times),
+        );
       }
     }
     const share = memory();
-    if (share > limits.memory) alerts.raise(memoryLow(node, share, times));
+    if (share > limits.memory) alerts.raise(condition.memoryLow(node, share, times));
     const charged = charges.take();
     try {
       for await (const reached of reachedBudgets(store, charged, budgets)) alerts.raise(reached);
@@ -158,7 +152,7 @@ export class AlertWatch {
         ({ name, startedAt, aliveUntil }) =>
           aliveUntil > now && name === lost.name && startedAt === lost.startedAt,
       );
-      if (lost.aliveUntil <= now && !isBack) alerts.raise(nodeLost(lost, now));
+      if (lost.aliveUntil <= now && !isBack) alerts.raise(condition.nodeLost(lost, now));
     }
   }
 
@@ -170,7 +164,7 @@ export class AlertWatch {
     try {
       this.disk = await readDisk();
       if (this.disk === null || this.disk.free >= settings().diskFree) return;
-      alerts.raise(diskLow({ node, ...this.disk }, alerts.times));
+      alerts.raise(condition.diskLow({ node, ...this.disk }, alerts.times));
     } finally {
       this.#isReadingDisk = false;
     }

@@ -1,14 +1,4 @@
-import {
-  createWriteStream,
-  existsSync,
-  fstatSync,
-  futimesSync,
-  statSync,
-  write,
-  writeFile,
-  writeFileSync,
-  writev,
-} from 'node:fs';
+import * as fs from 'node:fs';
 import { dirname } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { promisify } from 'node:util';
@@ -67,13 +57,13 @@ export function fileSink(
       let written: WrittenFile | undefined;
       const complete = (descriptor: number): undefined => {
         if (keepMtime) copyTimes(input, descriptor);
-        if (incremental) written = fstatSync(descriptor, { bigint: true });
+        if (incremental) written = fs.fstatSync(descriptor, { bigint: true });
       };
       const writeContent = (descriptor: number) => {
         if (image.bytes.byteLength > MAX_SYNC_WRITE_BYTES) {
-          return promisify(writeFile)(descriptor, image.bytes).then(() => complete(descriptor));
+          return promisify(fs.writeFile)(descriptor, image.bytes).then(() => complete(descriptor));
         }
-        writeFileSync(descriptor, image.bytes);
+        fs.writeFileSync(descriptor, image.bytes);
         return complete(descriptor);
       };
       try {
@@ -98,7 +88,7 @@ function checkSink(names: OutputNames): OutputSink {
   return {
     async store(image, { input }, index) {
       const outputFilename = names.resolve(input, index, image);
-      const size = statSync(outputFilename, { throwIfNoEntry: false })?.size;
+      const size = fs.statSync(outputFilename, { throwIfNoEntry: false })?.size;
       const length = image.bytes.byteLength;
       if (size === length && digestFile(outputFilename, length)?.sha256 === image.sha256) {
         return { outputFilename, status: 'skipped', reason: UNCHANGED };
@@ -114,8 +104,8 @@ function checkSink(names: OutputNames): OutputSink {
 
 function copyTimes({ source }: Input, descriptor: number): undefined {
   if (!('path' in source)) return;
-  const { atime, mtime } = statSync(source.path);
-  futimesSync(descriptor, atime, mtime);
+  const { atime, mtime } = fs.statSync(source.path);
+  fs.futimesSync(descriptor, atime, mtime);
 }
 
 /** One image on standard output. */
@@ -132,7 +122,11 @@ function standardOutputSink(): OutputSink {
 }
 
 /** A stream that fails closes its file whatever `autoClose` says; here only the writer may close it. */
-const WITHOUT_CLOSE = { write, writev, close: (_: number, done: () => void) => done() };
+const WITHOUT_CLOSE = {
+  write: fs.write,
+  writev: fs.writev,
+  close: (_: number, done: () => void) => done(),
+};
 
 /**
  * One ZIP with all images and their manifest.
@@ -144,13 +138,13 @@ async function zipSink(path: string, writer: Writer, overwrite: boolean): Promis
   if (toStandardOutput && process.stdout.isTTY) {
     throw usageFailure('--zip -: expected a file or a pipe, received a terminal');
   }
-  if (!toStandardOutput && !overwrite && existsSync(path)) throw existsFailure(path);
+  if (!toStandardOutput && !overwrite && fs.existsSync(path)) throw existsFailure(path);
   const { createZip } = await import('../../operations/batch/zip.ts');
   const zip = await createZip();
   const written = toStandardOutput
     ? pipeline(zip.stream, process.stdout, { end: false })
     : writer.write(path, (fd) =>
-        pipeline(zip.stream, createWriteStream(path, { fd, fs: WITHOUT_CLOSE })),
+        pipeline(zip.stream, fs.createWriteStream(path, { fd, fs: WITHOUT_CLOSE })),
       );
   // Awaited at the end. Until then an error of the disk rejects the next `append`.
   const broken = new Promise<never>((_, reject) => {

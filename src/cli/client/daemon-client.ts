@@ -157,9 +157,6 @@ function addressOf(url: string): string {
   return address.href.replace(/\/+$/, '').replace(/\/v1$/, '');
 }
 
-/** The `error` of an error response of the daemon. */
-type ErrorBody = Readonly<NonNullable<ReturnType<typeof errorIn>>>;
-
 /**
  * The failure of an error response, with advice. It has no `param`, by which main recognises errors
  * in the command line.

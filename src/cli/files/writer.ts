@@ -1,15 +1,4 @@
-import {
-  closeSync,
-  existsSync,
-  fchmodSync,
-  fsync,
-  linkSync,
-  openSync,
-  renameSync,
-  rmSync,
-  statSync,
-  unlinkSync,
-} from 'node:fs';
+import * as fs from 'node:fs';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { Failure } from '../../failure.ts';
@@ -44,7 +33,7 @@ export function existsFailure(path: string): Failure {
 /** Compares whole milliseconds, the precision of times that Node sets. */
 function isNewer(path: string, other: string): boolean {
   try {
-    return statSync(path).mtime > statSync(other).mtime;
+    return fs.statSync(path).mtime > fs.statSync(other).mtime;
   } catch {
     return false;
   }
@@ -124,23 +113,23 @@ export class Writer {
     let created = false;
     try {
       await this.#prepare(folder);
-      const replaced = overwrite ? statSync(path, { throwIfNoEntry: false }) : undefined;
-      const descriptor = openSync(temporary, 'wx');
+      const replaced = overwrite ? fs.statSync(path, { throwIfNoEntry: false }) : undefined;
+      const descriptor = fs.openSync(temporary, 'wx');
       created = true;
       try {
         await writeContent(descriptor);
         if (replaced) {
-          fchmodSync(descriptor, replaced.mode);
+          fs.fchmodSync(descriptor, replaced.mode);
           // The new bytes must be on disk before the rename removes the old ones.
-          await promisify(fsync)(descriptor);
+          await promisify(fs.fsync)(descriptor);
         }
       } finally {
-        closeSync(descriptor);
+        fs.closeSync(descriptor);
       }
-      if (overwrite) renameSync(temporary, path);
+      if (overwrite) fs.renameSync(temporary, path);
       else publish(temporary, path);
     } catch (error) {
-      if (created) rmSync(temporary, { force: true });
+      if (created) fs.rmSync(temporary, { force: true });
       if (error instanceof Failure) throw error;
       const { code = '', message } = error as NodeJS.ErrnoException;
       throw new Failure('unknown', `${path} cannot be written: ${REASONS[code] ?? message}`, {
@@ -162,14 +151,14 @@ export class Writer {
 /** Renames a file unless the name is taken: `link` fails where `rename` would replace the file. */
 function publish(temporary: string, path: string): void {
   try {
-    linkSync(temporary, path);
+    fs.linkSync(temporary, path);
   } catch (error) {
     const { code = '' } = error as NodeJS.ErrnoException;
     // `existsSync` is false for a dangling link.
-    if (code === 'EEXIST' || existsSync(path)) throw existsFailure(path);
+    if (code === 'EEXIST' || fs.existsSync(path)) throw existsFailure(path);
     if (!NO_LINKS.has(code)) throw error;
-    renameSync(temporary, path);
+    fs.renameSync(temporary, path);
     return;
   }
-  unlinkSync(temporary);
+  fs.unlinkSync(temporary);
 }

@@ -4,7 +4,6 @@ import { type Document, isAlias, isMap, isScalar, isSeq, type Node } from 'yaml'
 import { Failure } from '../../failure.ts';
 import { matchesPattern } from '../../schema/pattern.ts';
 import { modelIdentifier } from '../fields/text.ts';
-import type { ModelType } from '../providers/provider-kind.ts';
 import { findProviderKind } from '../providers/provider-kinds.ts';
 import { invalidConfig } from '../yaml/invalid.ts';
 import { modelsIn, namesIn, parseForEdit, textOf, withAdded } from './edit-models.ts';

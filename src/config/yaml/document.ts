@@ -1,17 +1,4 @@
-import {
-  type Alias,
-  isAlias,
-  isMap,
-  isScalar,
-  isSeq,
-  Lexer,
-  LineCounter,
-  type Node,
-  Parser,
-  parseDocument,
-  type YAMLError,
-  type YAMLMap,
-} from 'yaml';
+import * as yaml from 'yaml';
 import { type Fault, formatPath } from '../../schema/faults.ts';
 import { named } from '../../schema/fields.ts';
 import type { Path } from '../../schema/walk.ts';
@@ -51,15 +38,15 @@ const MAX_SYNTAX_FAULTS = 10;
 /** Names with a meaning in JavaScript objects. */
 const RESERVED = ['__proto__', 'constructor', 'prototype'];
 
-type ParsedDocument = ReturnType<typeof parseDocument>;
+type ParsedDocument = ReturnType<typeof yaml.parseDocument>;
 
 const keyOf = (path: Path) => JSON.stringify(path);
 
 /** The first place of a file that is nested too deeply or beyond a number of tokens, found without recursion. */
 function excessOf(source: string, maxTokens: number): { offset: number; message: string } | null {
-  const parser = new Parser();
+  const parser = new yaml.Parser();
   let tokens = 0;
-  for (const token of new Lexer().lex(source)) {
+  for (const token of new yaml.Lexer().lex(source)) {
     tokens += 1;
     if (tokens > maxTokens) return { offset: parser.offset, message: TOO_MANY_TOKENS };
     for (const _ of parser.next(token));
@@ -71,7 +58,7 @@ function excessOf(source: string, maxTokens: number): { offset: number; message:
 }
 
 /** The library's message without its quotation of the file, which may be secret. */
-function withoutQuotation({ message }: YAMLError): string {
+function withoutQuotation({ message }: yaml.YAMLError): string {
   const [text = ''] = message.split(/(?<=\w): | \\/, 1);
   return text.length > 120 ? `${text.slice(0, 117)}...` : text;
 }
@@ -81,7 +68,7 @@ class Reader implements Document {
   value: unknown;
   readonly faults: LineFault[] = [];
   readonly #env: Environment;
-  readonly #counter: LineCounter;
+  readonly #counter: yaml.LineCounter;
   readonly #lines = new Map<string, number>();
   readonly #variables = new Map<string, readonly string[]>();
   readonly #pathsInFile = new Map<string, Path>();
@@ -90,7 +77,7 @@ class Reader implements Document {
   #aliases = 0;
   #values = 0;
 
-  constructor(env: Environment, counter: LineCounter, maxValues = MAX_VALUES) {
+  constructor(env: Environment, counter: yaml.LineCounter, maxValues = MAX_VALUES) {
     this.#env = env;
     this.#counter = counter;
     this.#maxValues = maxValues;
@@ -119,7 +106,7 @@ class Reader implements Document {
   }
 
   #mark(path: Path, node: unknown): void {
-    const range = (node as Partial<Node> | null)?.range;
+    const range = (node as Partial<yaml.Node> | null)?.range;
     if (range) this.#lines.set(keyOf(path), this.#counter.linePos(range[0]).line);
   }
 
@@ -136,23 +123,24 @@ class Reader implements Document {
       this.#values = Number.POSITIVE_INFINITY;
       return undefined;
     }
-    if (isAlias(node)) return this.#readAlias(node, path);
-    if (isScalar(node) && typeof node.value === 'string') return this.#readText(node.value, path);
-    if (node === null || (isScalar(node) && !(node.value instanceof Object))) {
+    if (yaml.isAlias(node)) return this.#readAlias(node, path);
+    if (yaml.isScalar(node) && typeof node.value === 'string')
+      return this.#readText(node.value, path);
+    if (node === null || (yaml.isScalar(node) && !(node.value instanceof Object))) {
       return node?.value ?? null;
     }
-    if (isSeq(node)) {
+    if (yaml.isSeq(node)) {
       return node.items.map((item, index) => {
         this.#mark([...path, index], item);
         return this.#read(item, [...path, index]);
       });
     }
-    if (isMap(node)) return this.#readMap(node, path);
+    if (yaml.isMap(node)) return this.#readMap(node, path);
     // Tags turn texts into bytes, dates and other types.
     return this.#fault(path, 'expected a value without a tag');
   }
 
-  #readAlias(alias: Alias, path: Path): unknown {
+  #readAlias(alias: yaml.Alias, path: Path): unknown {
     this.#aliases += 1;
     if (this.#aliases > MAX_ALIASES) {
       return this.#aliases === MAX_ALIASES + 1
@@ -178,10 +166,10 @@ class Reader implements Document {
     return interpolated.text;
   }
 
-  #readMap(map: YAMLMap, path: Path): Readonly<Record<string, unknown>> {
+  #readMap(map: yaml.YAMLMap, path: Path): Readonly<Record<string, unknown>> {
     const values: Record<string, unknown> = {};
     for (const { key, value } of map.items) {
-      const name = isScalar(key) ? String(key.value) : '';
+      const name = yaml.isScalar(key) ? String(key.value) : '';
       const below = [...path, name];
       const firstLine = Object.hasOwn(values, name) ? this.line(below) : null;
       this.#mark(below, key);
@@ -226,7 +214,7 @@ export function readDocument(
   env: Environment | ((value: unknown) => Environment),
   maxTokens = Number.POSITIVE_INFINITY,
 ): Document {
-  const counter = new LineCounter();
+  const counter = new yaml.LineCounter();
   const excess = excessOf(source, maxTokens);
   if (excess !== null) {
     const reader = new Reader({}, counter);
@@ -235,7 +223,7 @@ export function readDocument(
     reader.faults.push({ path: [], line, message: excess.message });
     return reader;
   }
-  const parsed = parseDocument(source, {
+  const parsed = yaml.parseDocument(source, {
     schema: 'core',
     stringKeys: true,
     // yaml compares each key with all others, in quadratic time; #readMap finds duplicates itself.

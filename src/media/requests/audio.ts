@@ -1,14 +1,6 @@
 import * as v from 'valibot';
 import { field, integer, number } from '../../schema/fields.ts';
-import {
-  model,
-  prompt,
-  promptFieldsOf,
-  taskFields,
-  textUpTo,
-  voice,
-  wellFormed,
-} from './fields.ts';
+import * as fields from './fields.ts';
 import { requestReader } from './validated-request.ts';
 
 const FORMATS = ['mp3', 'wav', 'opus', 'aac', 'flac', 'pcm'] as const;
@@ -18,27 +10,30 @@ const MAX_INSTRUCTIONS_LENGTH = 4096;
 
 /** How a text is spoken. */
 const speechFields = {
-  voice,
+  voice: fields.voice,
   instructions: v.nullish(
-    field(textUpTo(MAX_INSTRUCTIONS_LENGTH), 'how to speak, for models that follow instructions'),
+    field(
+      fields.textUpTo(MAX_INSTRUCTIONS_LENGTH),
+      'how to speak, for models that follow instructions',
+    ),
   ),
   speed: v.nullish(field(number(0.25, 4), 'speed of speech; 1, the default, is not sent')),
 };
 
 /** The body of POST /v1/audio/generations. */
 export const audioRequest = v.strictObject({
-  model,
-  prompt,
+  model: fields.model,
+  prompt: fields.prompt,
   ...speechFields,
   format: v.nullish(field(v.picklist(FORMATS), "of the file; by default the model's own")),
   duration: v.nullish(field(integer(1, 600), 'seconds, for models that support it')),
-  ...taskFields,
+  ...fields.taskFields,
 });
 
 /** The body of POST /v1/audio/speech, as at OpenAI, without the fields that choose the response. */
 export const speechRequest = v.strictObject({
-  model,
-  input: field(prompt, 'text to speak, in at most 32000 characters'),
+  model: fields.model,
+  input: field(fields.prompt, 'text to speak, in at most 32000 characters'),
   ...speechFields,
   response_format: v.nullish(
     field(
@@ -50,7 +45,7 @@ export const speechRequest = v.strictObject({
 
 export const readAudioRequest = requestReader('audio', audioRequest, (body) => ({
   type: 'audio',
-  ...promptFieldsOf(body),
+  ...fields.promptFieldsOf(body),
   ...speechFieldsOf(body),
   format: body.format ?? null,
   duration: body.duration ?? null,
@@ -61,7 +56,7 @@ export const readSpeechRequest = requestReader(
   speechRequest,
   (body) => ({
     type: 'audio',
-    ...promptFieldsOf({ prompt: body.input }),
+    ...fields.promptFieldsOf({ prompt: body.input }),
     ...speechFieldsOf(body),
     format: body.response_format ?? null,
     duration: null,
@@ -75,7 +70,7 @@ type SpeechFields = v.InferInput<v.StrictObjectSchema<typeof speechFields, undef
 function speechFieldsOf({ voice: named, instructions, speed }: SpeechFields) {
   return {
     voice: named ?? null,
-    ...(instructions && { instructions: wellFormed(instructions) }),
+    ...(instructions && { instructions: fields.wellFormed(instructions) }),
     ...(speed != null && speed !== 1 && { speed }),
   };
 }

@@ -1,20 +1,12 @@
 import { createHash } from 'node:crypto';
-import {
-  type BigIntStats,
-  closeSync,
-  constants,
-  fstatSync,
-  openSync,
-  readSync,
-  statSync,
-} from 'node:fs';
+import * as fs from 'node:fs';
 
 /**
  * Size, both times in nanoseconds and inode of a file: a file with the same identity has the same content,
  * unless its last change is so recent that a later one may get the same time. The change time counts too,
  * because programs can restore the modification time, and no program can set the change time.
  */
-export function identityOf({ size, mtimeNs, ctimeNs, ino }: BigIntStats): string {
+export function identityOf({ size, mtimeNs, ctimeNs, ino }: fs.BigIntStats): string {
   return `${size}-${mtimeNs}-${ctimeNs}-${ino}`;
 }
 
@@ -29,7 +21,7 @@ const COARSE_TICK = 2100;
  *
  * @param now milliseconds since the epoch, before the content was read
  */
-export function isSettled({ mtimeMs, ctimeMs, ctimeNs }: BigIntStats, now: number): boolean {
+export function isSettled({ mtimeMs, ctimeMs, ctimeNs }: fs.BigIntStats, now: number): boolean {
   const tick = ctimeNs % 1_000_000_000n === 0n ? COARSE_TICK : TICK;
   const last = mtimeMs > ctimeMs ? mtimeMs : ctimeMs;
   return now - Number(last) > tick;
@@ -47,27 +39,27 @@ export function digestFile(path: string, maxBytes: number) {
   let descriptor: number | undefined;
   try {
     // Opening a pipe without this flag would wait for its writer.
-    descriptor = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
-    const stat = fstatSync(descriptor, { bigint: true });
+    descriptor = fs.openSync(path, fs.constants.O_RDONLY | (fs.constants.O_NONBLOCK ?? 0));
+    const stat = fs.fstatSync(descriptor, { bigint: true });
     if (!stat.isFile() || stat.size > maxBytes) return null;
     const hash = createHash('sha256');
     for (;;) {
-      const length = readSync(descriptor, chunk, 0, chunk.length, null);
+      const length = fs.readSync(descriptor, chunk, 0, chunk.length, null);
       if (length === 0) break;
       hash.update(chunk.subarray(0, length));
     }
-    if (identityOf(fstatSync(descriptor, { bigint: true })) !== identityOf(stat)) return null;
+    if (identityOf(fs.fstatSync(descriptor, { bigint: true })) !== identityOf(stat)) return null;
     return { stat, sha256: hash.digest('hex') };
   } catch {
     return null;
   } finally {
-    if (descriptor !== undefined) closeSync(descriptor);
+    if (descriptor !== undefined) fs.closeSync(descriptor);
   }
 }
 
 export function statAt(path: string) {
   try {
-    return statSync(path, { bigint: true, throwIfNoEntry: false });
+    return fs.statSync(path, { bigint: true, throwIfNoEntry: false });
   } catch {
     return undefined;
   }

@@ -1,15 +1,5 @@
 import { createHash } from 'node:crypto';
-import {
-  type Dirent,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import * as fs from 'node:fs';
 import { join } from 'node:path';
 
 /** Milliseconds for which a file that the index does not name may belong to a run that goes on. */
@@ -36,32 +26,32 @@ export class CacheObjects {
     const path = this.#path(sha256);
     let bytes: Uint8Array;
     try {
-      bytes = readFileSync(path);
+      bytes = fs.readFileSync(path);
     } catch {
       return null;
     }
     if (createHash('sha256').update(bytes).digest('hex') === sha256) return bytes;
-    rmSync(path, { force: true });
+    fs.rmSync(path, { force: true });
     return null;
   }
 
   /** Not synced to disk: an object that a power cut damages has another hash. */
   write(sha256: string, bytes: Uint8Array): void {
     const path = this.#path(sha256);
-    if (existsSync(path)) return;
-    mkdirSync(join(this.#folder, sha256.slice(0, 2)), { recursive: true });
+    if (fs.existsSync(path)) return;
+    fs.mkdirSync(join(this.#folder, sha256.slice(0, 2)), { recursive: true });
     this.#temporaries += 1;
     const temporary = join(this.#folder, `${process.pid}-${this.#temporaries}.tmp`);
     try {
-      writeFileSync(temporary, bytes);
-      renameSync(temporary, path);
+      fs.writeFileSync(temporary, bytes);
+      fs.renameSync(temporary, path);
     } finally {
-      rmSync(temporary, { force: true });
+      fs.rmSync(temporary, { force: true });
     }
   }
 
   remove(sha256: string): void {
-    rmSync(this.#path(sha256), { force: true });
+    fs.rmSync(this.#path(sha256), { force: true });
   }
 
   /** Removes objects that the index lost, and temporary files of killed runs. */
@@ -79,9 +69,9 @@ export class CacheObjects {
   }
 }
 
-function entriesOf(folder: string): Dirent[] {
+function entriesOf(folder: string): fs.Dirent[] {
   try {
-    return readdirSync(folder, { withFileTypes: true });
+    return fs.readdirSync(folder, { withFileTypes: true });
   } catch {
     return [];
   }
@@ -89,7 +79,7 @@ function entriesOf(folder: string): Dirent[] {
 
 function removeIfOld(path: string): void {
   try {
-    if (Date.now() - statSync(path).mtimeMs > GRACE) rmSync(path, { force: true });
+    if (Date.now() - fs.statSync(path).mtimeMs > GRACE) fs.rmSync(path, { force: true });
   } catch {
     // Another run removed it.
   }
