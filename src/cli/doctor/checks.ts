@@ -27,90 +27,55 @@ const folder = () => import('./folder.ts');
 const configuration = () => import('./configuration.ts');
 const store = () => import('./store.ts');
 const services = () => import('./services.ts');
+const providers = () => import('./providers.ts');
+
+/** A check that a module has, which is loaded when it runs. */
+function from<Name extends string>(
+  load: () => Promise<Readonly<Record<Name, Run>>>,
+  name: Name,
+): Run {
+  return async (examined) => (await load())[name](examined);
+}
+
+type Row = readonly [
+  ...[name: string, what: string, run: Run],
+  rest?: Pick<Check, 'seconds' | 'isFirst'>,
+];
 
 /** All checks, in the order of the report. */
-export const CHECKS: readonly Check[] = [
-  {
-    name: 'versions',
-    what: 'Oriel, the running daemon, Node, sharp, libvips',
-    run: async (examined) => (await machine()).versions(examined),
-  },
-  {
-    name: 'configuration',
-    what: 'the file, as oriel config check',
-    run: async (examined) => (await configuration()).configuration(examined),
-  },
-  {
-    name: 'permissions',
-    what: 'of the data folder, key files and the log file',
-    run: async (examined) => (await folder()).permissions(examined),
-  },
-  {
-    name: 'space',
-    what: 'free space and files of the disk',
-    run: async (examined) => (await folder()).space(examined),
-  },
-  {
-    name: 'disk',
-    what: 'its speed, and whether fsync keeps its promise',
-    isFirst: true,
-    run: async (examined) => (await folder()).disk(examined),
-  },
-  {
-    name: 'clock',
-    what: 'against a provider, and against itself',
-    run: async (examined) => (await machine()).clock(examined),
-  },
-  {
-    name: 'descriptors',
-    what: 'the limit of open files and connections',
-    run: async (examined) => (await machine()).descriptors(examined),
-  },
-  {
-    name: 'memory',
-    what: 'of the machine or container, against the settings',
-    run: async (examined) => (await machine()).memory(examined),
-  },
-  {
-    name: 'images',
-    what: 'the image worker, and fonts for texts on images',
-    run: async (examined) => (await machine()).images(examined),
-  },
-  {
-    name: 'store',
-    what: 'all sums of credits, as oriel store audit',
-    seconds: 300,
-    run: async (examined) => (await store()).audit(examined),
-  },
-  {
-    name: 'postgresql',
-    what: 'schema, connections, clock and latency',
-    run: async (examined) => (await store()).database(examined),
-  },
-  {
-    name: 's3',
-    what: 'whether the bucket lists, stores and deletes',
-    run: async (examined) => (await services()).bucket(examined),
-  },
-  {
-    name: 'redis',
-    what: 'whether the Redis of limits.shared runs scripts',
-    run: async (examined) => (await services()).redis(examined),
-  },
-  {
-    name: 'providers',
-    what: 'each, as oriel providers test: one short answer',
-    seconds: 120,
-    run: async (examined) => (await import('./providers.ts')).providers(examined),
-  },
-  {
-    name: 'public-url',
-    what: 'whether it leads through the proxy to the daemon',
-    run: async (examined) => (await services()).publicUrl(examined),
-  },
-  {
-    name: 'callbacks',
-    what: 'signatures, and addresses that clients may name',
-    run: async (examined) => (await configuration()).callbacks(examined),
-  },
+const ROWS: readonly Row[] = [
+  ['versions', 'Oriel, the running daemon, Node, sharp, libvips', from(machine, 'versions')],
+  ['configuration', 'the file, as oriel config check', from(configuration, 'configuration')],
+  ['permissions', 'of the data folder, key files and the log file', from(folder, 'permissions')],
+  ['space', 'free space and files of the disk', from(folder, 'space')],
+  [
+    'disk',
+    'its speed, and whether fsync keeps its promise',
+    from(folder, 'disk'),
+    { isFirst: true },
+  ],
+  ['clock', 'against a provider, and against itself', from(machine, 'clock')],
+  ['descriptors', 'the limit of open files and connections', from(machine, 'descriptors')],
+  ['memory', 'of the machine or container, against the settings', from(machine, 'memory')],
+  ['images', 'the image worker, and fonts for texts on images', from(machine, 'images')],
+  ['store', 'all sums of credits, as oriel store audit', from(store, 'audit'), { seconds: 300 }],
+  ['postgresql', 'schema, connections, clock and latency', from(store, 'database')],
+  ['s3', 'whether the bucket lists, stores and deletes', from(services, 'bucket')],
+  ['redis', 'whether the Redis of limits.shared runs scripts', from(services, 'redis')],
+  [
+    'providers',
+    'each, as oriel providers test: one short answer',
+    from(providers, 'providers'),
+    { seconds: 120 },
+  ],
+  ['public-url', 'whether it leads through the proxy to the daemon', from(services, 'publicUrl')],
+  [
+    'callbacks',
+    'signatures, and addresses that clients may name',
+    from(configuration, 'callbacks'),
+  ],
 ];
+
+export const CHECKS: readonly Check[] = ROWS.map(([name, what, run, rest]) => {
+  return { name, what, run, ...rest };
+});

@@ -59,11 +59,3 @@ export function srgbFromOklab(colour: Oklab): Srgb {
     blue: Math.round(encode(-0.0041960863 * long - 0.7034186147 * medium + 1.707614701 * short)),
   };
 }
-
-/** Euclidean distance in OKLab: about 0.02 is just noticeable, black to white is 1. */
-export function deltaE(one: Oklab, other: Oklab): number {
-  const lightness = one.lightness - other.lightness;
-  const a = one.a - other.a;
-  const b = one.b - other.b;
-  return Math.sqrt(lightness * lightness + a * a + b * b);
-}

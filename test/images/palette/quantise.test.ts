@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { deltaE, type Oklab, oklabFromSrgb } from '../../../src/images/palette/oklab.ts';
+import { type Oklab, oklabFromSrgb } from '../../../src/images/palette/oklab.ts';
 import { quantise, type Swatch } from '../../../src/images/palette/quantise.ts';
 import { runs } from '../../runs.ts';
 
@@ -42,7 +42,11 @@ function meanDistance(colours: readonly Pixel[], swatches: readonly Swatch[]): n
   const palette = swatches.map((swatch) => oklabOfHex(swatch.hex));
   const nearest = colours.map(([red, green, blue]) => {
     const pixel = oklab(red, green, blue);
-    return Math.min(...palette.map((colour) => deltaE(colour, pixel)));
+    return Math.min(
+      ...palette.map(({ lightness, a, b }) =>
+        Math.hypot(lightness - pixel.lightness, a - pixel.a, b - pixel.b),
+      ),
+    );
   });
   return nearest.reduce((sum, distance) => sum + distance, 0) / nearest.length;
 }
