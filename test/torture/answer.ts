@@ -117,6 +117,11 @@ export function endOf(path: string, events: readonly StreamEvent[]): 'complete' 
     if (type === 'response.completed' || type === 'response.incomplete') return 'complete';
     return type === 'response.failed' || type === 'error' ? 'error' : 'none';
   }
+  if (path.startsWith('/v1beta/')) {
+    const { candidates, error } = (data ?? {}) as { candidates?: object[]; error?: object };
+    if (error !== undefined) return 'error';
+    return candidates?.some((each) => 'finishReason' in each) ? 'complete' : 'none';
+  }
   if (type === 'message_stop') return 'complete';
   return type === 'error' ? 'error' : 'none';
 }

@@ -8,7 +8,7 @@ import { readAdminEndpoint } from '../../src/administration/admin-endpoint.ts';
 import { freePort } from '../bench/free-port.ts';
 
 /** The built program, from the compiled place test/torture/.out/test/torture. */
-const ORIEL = fileURLToPath(new URL('../../../../../dist/bin/oriel.cjs', import.meta.url));
+export const ORIEL = fileURLToPath(new URL('../../../../../dist/bin/oriel.cjs', import.meta.url));
 
 export const OWNER_KEY = 'oriel_torture_owner_key_00000000000000';
 
@@ -22,20 +22,30 @@ export class Daemon {
   readonly url: string;
   readonly port: number;
   readonly #heap: number;
+  readonly #log: string;
   #child: ChildProcess | undefined;
   #starts = 0;
 
-  private constructor(folder: string, data: string, port: number, heap: number) {
+  private constructor(folder: string, data: string, port: number, heap: number, log: string) {
     this.folder = folder;
     this.data = data;
     this.port = port;
     this.url = `http://127.0.0.1:${port}`;
     this.#heap = heap;
+    this.#log = log;
   }
 
-  /** @param heap megabytes that V8 may use for objects */
-  static async prepare(folder: string, data: string, heap: number): Promise<Daemon> {
-    return new Daemon(folder, data, await freePort(), heap);
+  /**
+   * @param heap megabytes that V8 may use for objects
+   * @param log file of the log: of standard output, or the one that the configuration names
+   */
+  static async prepare(
+    folder: string,
+    data: string,
+    heap: number,
+    log = join(folder, 'log'),
+  ): Promise<Daemon> {
+    return new Daemon(folder, data, await freePort(), heap, log);
   }
 
   get pid(): number {
@@ -54,9 +64,9 @@ export class Daemon {
   /** Starts it and waits until it is ready. @returns the duration in milliseconds */
   async start(): Promise<number> {
     this.#starts += 1;
-    const log = openSync(this.#path('log'), 'a');
+    const log = openSync(this.#log, 'a');
     const errors = openSync(this.#path('errors'), 'a');
-    const from = statSync(this.#path('log')).size;
+    const from = statSync(this.#log).size;
     const started = performance.now();
     const child = spawn(
       process.execPath,
@@ -76,7 +86,7 @@ export class Daemon {
     this.#child = child;
     running.add(child);
     child.once('exit', () => running.delete(child));
-    while (!readFileSync(this.#path('log')).subarray(from).includes('"msg":"ready"')) {
+    while (!readFileSync(this.#log).subarray(from).includes('"msg":"ready"')) {
       if (!this.alive || performance.now() - started > START_TIMEOUT) {
         throw new Error(
           `the daemon did not start: ${this.errors().slice(-2000)}${this.log().slice(-2000)}`,
@@ -102,7 +112,7 @@ export class Daemon {
   }
 
   log(): string {
-    return readFileSync(this.#path('log'), 'utf8');
+    return readFileSync(this.#log, 'utf8');
   }
 
   errors(): string {

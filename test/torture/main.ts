@@ -1,8 +1,7 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { KINDS, type Kind } from './fuzz/fuzz.ts';
 import { fuzzAlone } from './fuzz-alone.ts';
-import { reportText } from './report.ts';
+import { reportText, writeReport } from './report.ts';
 import { BOUNDS, torture } from './torture.ts';
 
 const usage = `npm run torture -- [options]
@@ -61,20 +60,6 @@ function oneCase(text: string): { kind: Kind; number: number } {
   return { kind: known, number: Number(number) };
 }
 
-const START = '<!-- torture:start -->';
-const END = '<!-- torture:end -->';
-
-/** Writes the report to a file, between its markers if it has them. */
-function write(file: string, text: string): void {
-  const before = existsSync(file) ? readFileSync(file, 'utf8') : '';
-  const [start, end] = [before.indexOf(START), before.indexOf(END)];
-  const isMarked = start !== -1 && end > start;
-  const whole = isMarked
-    ? `${before.slice(0, start)}${START}\n\n${text}\n${before.slice(end)}`
-    : text;
-  writeFileSync(file, whole);
-}
-
 const started = performance.now();
 function progress(line: string): void {
   const seconds = ((performance.now() - started) / 1000).toFixed(0);
@@ -110,7 +95,7 @@ try {
     count = result.violations.length;
   }
   process.stdout.write(text);
-  if (report !== undefined) write(report, text);
+  if (report !== undefined) writeReport(report, 'torture', text);
   process.exit(count > 0 ? 1 : 0);
 } catch (error) {
   if (!(error instanceof UsageError)) throw error;

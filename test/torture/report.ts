@@ -1,7 +1,11 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { machine } from '../bench/machine.ts';
 import { megabytes, type Report } from './torture.ts';
 
-function table(head: readonly string[], rows: readonly (readonly (string | number)[])[]): string {
+export function table(
+  head: readonly string[],
+  rows: readonly (readonly (string | number)[])[],
+): string {
   const cells = [head, ...rows.map((row) => row.map(String))];
   const widths = head.map((_, column) => Math.max(...cells.map((row) => row[column]!.length)));
   const line = (row: readonly string[]) =>
@@ -142,4 +146,16 @@ export function reportText(report: Report): string {
 function worstShare({ tenants }: Report): string {
   const shares = tenants.map(({ served, refused }) => served / Math.max(1, served + refused));
   return `${(Math.min(...shares) * 100).toFixed(1)} %`;
+}
+
+/** Writes a report to a file, between the markers of its name if the file has them. */
+export function writeReport(file: string, name: string, text: string): void {
+  const before = existsSync(file) ? readFileSync(file, 'utf8') : '';
+  const [opening, closing] = [`<!-- ${name}:start -->`, `<!-- ${name}:end -->`];
+  const [start, end] = [before.indexOf(opening), before.indexOf(closing)];
+  const isMarked = start !== -1 && end > start;
+  const whole = isMarked
+    ? `${before.slice(0, start)}${opening}\n\n${text}\n${before.slice(end)}`
+    : text;
+  writeFileSync(file, whole);
 }

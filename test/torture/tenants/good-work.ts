@@ -37,16 +37,26 @@ export function textBody(
   return { model, messages: [{ role: 'user', content: prompt }], max_tokens: 500, ...more };
 }
 
-function text(dialect: Dialect, stream: boolean): Work {
+/** Path and body of a text request. Gemini has model and streaming in the path. */
+function textRequest(dialect: Dialect | 'gemini', model: string, prompt: string, stream: boolean) {
+  if (dialect !== 'gemini') {
+    return { path: PATHS[dialect], body: textBody(dialect, model, prompt, { stream }) };
+  }
+  const verb = stream ? 'streamGenerateContent?alt=sse' : 'generateContent';
+  const contents = [{ role: 'user', parts: [{ text: prompt }] }];
+  const body = { contents, generationConfig: { maxOutputTokens: 500 } };
+  return { path: `/v1beta/models/${model}:${verb}`, body };
+}
+
+function text(dialect: Dialect | 'gemini', stream: boolean): Work {
   const group = `text ${dialect}${stream ? ' streamed' : ''}`;
   return {
     group,
     weight: 3,
     size: 'small',
     async run(tenant, random) {
-      const path = PATHS[dialect];
       const model = `to-${random.pick(DIALECTS)}`;
-      const body = textBody(dialect, model, `Hello ${tenant.next()}`, { stream });
+      const { path, body } = textRequest(dialect, model, `Hello ${tenant.next()}`, stream);
       const answer = await tenant.send(group, { method: 'POST', path, body }, STEADY_COST);
       if (answer === null) return;
       if (stream) {
@@ -279,6 +289,8 @@ export const GOOD_WORK: readonly Work[] = [
   text('responses', true),
   text('messages', false),
   text('messages', true),
+  text('gemini', false),
+  text('gemini', true),
   lookup(
     'catalog',
     (_, random) => random.pick(['/v1/models', '/v1/models/to-chat', '/openapi.json']),
@@ -317,13 +329,11 @@ export const GOOD_WORK: readonly Work[] = [
   ...BATCHES.map(batch),
 ];
 
-const TOTAL = GOOD_WORK.reduce((sum, { weight }) => sum + weight, 0);
-
-export function someWork(random: Random): Work {
-  let left = random.below(TOTAL);
-  for (const work of GOOD_WORK) {
+export function someWork(random: Random, works: readonly Work[] = GOOD_WORK): Work {
+  let left = random.below(works.reduce((sum, { weight }) => sum + weight, 0));
+  for (const work of works) {
     left -= work.weight;
     if (left < 0) return work;
   }
-  return GOOD_WORK[0]!;
+  return works[0]!;
 }

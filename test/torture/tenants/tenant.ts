@@ -33,12 +33,15 @@ const RETRY_TIMEOUT = 60_000;
 /** One well-behaved tenant, with its acknowledged work and the cost of that work. */
 export class Tenant {
   readonly name: string;
-  readonly key: string;
-  readonly secret: string;
+  key: string;
+  /** Secret that signs its callbacks. */
+  secret: string;
   readonly context: RunContext;
   readonly tasks: Acknowledged[] = [];
   /** SHA-256 of uploads by their URL. */
   readonly uploads = new Map<string, string>();
+  /** Micro-credits of completed tasks by their id; tasks of earlier comparisons may be deleted. */
+  readonly charged = new Map<string, number>();
   /** Micro-credits of responses that were received whole. */
   spent = 0;
   /** Micro-credits that may have been charged in addition, for responses that a fault interrupted. */
