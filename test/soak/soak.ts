@@ -164,7 +164,8 @@ async function inFolder(
       .then((count) => {
         compared += count;
         recording.happened(Math.round(now()), 'client keys changed');
-        progress(`turn ${number + 1} of ${turns}: compared ${count}`);
+        const rules = violations.all.map(({ rule, examples }) => `; ${rule}: ${examples[0]}`);
+        progress(`turn ${number + 1} of ${turns}: compared ${count}${rules.join('')}`);
       });
     for (const [index, duty] of DUTIES.entries()) {
       await sleep(Math.max(0, (begins + ((index + 0.5) / DUTIES.length) * turn - now()) * 1000));
