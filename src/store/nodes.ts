@@ -32,6 +32,28 @@ export function shareOf(limit: number, nodes: Nodes): number {
   return Math.max(1, Math.floor(limit / alive) + remainder);
 }
 
+/** Nodes that search as often as one alone; more of them share these searches. */
+const SEARCHING_NODES = 4;
+/** Longest interval of the searches of one node, in milliseconds. */
+const MAX_SEARCH_MS = 15_000;
+/** Average time between two nodes that react to the same hint, in milliseconds. */
+const HINT_MS = 2;
+
+/**
+ * Interval between two searches of one node for work that any node may find. All nodes together search about as often
+ * as four, because each search costs the database the more the more nodes there are.
+ */
+export function searchInterval(milliseconds: number, nodes: Nodes): number {
+  const interval = (milliseconds * nodes.alive()) / SEARCHING_NODES;
+  return Math.max(milliseconds, Math.min(MAX_SEARCH_MS, interval));
+}
+
+/** Milliseconds to wait after a hint that all nodes get: the first nodes take the work, and hints become fewer searches. */
+export function hintDelay(nodes: Nodes): number {
+  const others = nodes.alive() - 1;
+  return others === 0 ? 0 : Math.random() * others * HINT_MS;
+}
+
 /** Whether other nodes take over what this one leaves while it drains. */
 export function handsOver(store: { readonly isShared: boolean; readonly nodes: Nodes }): boolean {
   return store.isShared && store.nodes.alive() > 1;

@@ -4,6 +4,7 @@ import { Failure } from '../../failure.ts';
 import { FairSemaphore } from '../../fair-semaphore.ts';
 import { previousSecretEnd } from '../../store/account.ts';
 import type { Delivery, DeliveryAttempt, DeliveryOutcome } from '../../store/delivery.ts';
+import { hintDelay } from '../../store/nodes.ts';
 import type { Store } from '../../store/store.ts';
 import { Sums } from '../../store/sums.ts';
 import type { Task } from '../../store/task.ts';
@@ -37,7 +38,7 @@ const STORE_RETRY_DELAY_MS = 5000;
 interface CallbacksOptions {
   readonly store: Pick<
     Store,
-    'claimDeliveries' | 'recordAttempt' | 'findTask' | 'findAccount' | 'watch' | 'now'
+    'claimDeliveries' | 'recordAttempt' | 'findTask' | 'findAccount' | 'watch' | 'now' | 'nodes'
   >;
   readonly upstream: Upstream;
   readonly config: () => Pick<Config, 'network' | 'callbacks'>;
@@ -81,8 +82,9 @@ export class Callbacks {
 
   /** Claims the deliveries that are due, now and whenever one is. @throws Failure of the store */
   async start(): Promise<void> {
-    this.#unwatch = this.#options.store.watch(({ kind }) => {
-      if (kind === 'delivery') this.#claims.wakeIn(0);
+    const { store } = this.#options;
+    this.#unwatch = store.watch(({ kind }) => {
+      if (kind === 'delivery') this.#claims.wakeIn(hintDelay(store.nodes));
     });
     await this.#claims.run();
   }

@@ -1,3 +1,4 @@
+import { hintDelay, searchInterval } from '../../store/nodes.ts';
 import type { Store } from '../../store/store.ts';
 import type { ClaimQuery, Task } from '../../store/task.ts';
 import { ClaimLoop } from './claim-loop.ts';
@@ -46,10 +47,11 @@ export class TaskClaimer {
     this.#unsubscribe.push(
       store.watch(({ kind }) => {
         if (kind === 'lease_lost') leaseLost();
-        if (kind === 'lease_lost' || kind === 'pending') this.#loop.wakeIn(0);
+        if (kind === 'lease_lost') this.#loop.wakeIn(0);
+        if (kind === 'pending') this.#loop.wakeIn(hintDelay(store.nodes));
       }),
       // Orphans of a node that died.
-      store.nodes.onChange(() => this.#loop.wakeIn(0)),
+      store.nodes.onChange(() => this.#loop.wakeIn(hintDelay(store.nodes))),
     );
     await this.#loop.run();
   }
@@ -89,7 +91,8 @@ export class TaskClaimer {
       found = orphans.length + pending.length;
     } while (found > 0 && !this.#loop.isStopped);
     this.#isBusy = store.isShared ? room().exceptModels.length > 0 : await this.#othersWait();
-    return this.#isBusy || store.isShared ? BUSY_INTERVAL_MS : IDLE_INTERVAL_MS;
+    if (store.isShared) return searchInterval(BUSY_INTERVAL_MS, store.nodes);
+    return this.#isBusy ? BUSY_INTERVAL_MS : IDLE_INTERVAL_MS;
   }
 
   /** Whether there may be pending tasks of others. A search among many that wait here would take long. */

@@ -36,7 +36,7 @@ export class Postgres {
     this.#folder = folder;
     this.#options = [
       ...[`port=${port}`, 'listen_addresses=127.0.0.1', `unix_socket_directories=${folder}`],
-      ...['fsync=on', 'synchronous_commit=on', 'max_connections=200', 'max_wal_size=8GB'],
+      ...['fsync=on', 'synchronous_commit=on', 'max_connections=600', 'max_wal_size=8GB'],
       'shared_preload_libraries=pg_stat_statements',
     ]
       .map((setting) => `-c ${setting}`)
@@ -84,22 +84,12 @@ export class Postgres {
     return (rows[0] as { calls: number }).calls;
   }
 
-  /** Seconds of CPU time of all its processes so far; those of ended connections are in the first one's. */
+  get folder(): string {
+    return this.#folder;
+  }
+
   cpu(): number {
-    const [main] = readFileSync(join(this.#folder, 'data/postmaster.pid'), 'utf8').split('\n');
-    let ticks = 0;
-    for (const id of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
-      try {
-        const stat = readFileSync(`/proc/${id}/stat`, 'utf8');
-        const fields = stat.slice(stat.lastIndexOf(') ') + 2).split(' ');
-        if (id !== main && fields[1] !== main) continue;
-        const times = id === main ? [11, 12, 13, 14] : [11, 12];
-        ticks += times.reduce((sum, at) => sum + Number(fields[at]), 0);
-      } catch {
-        // The process ended meanwhile.
-      }
-    }
-    return ticks / TICKS_PER_SECOND;
+    return cpuOf(this.#folder);
   }
 
   async #control(...args: string[]): Promise<void> {
@@ -113,4 +103,22 @@ async function asServerUser(file: string, args: readonly string[]): Promise<void
   // The server inherits the descriptors of pg_ctl: a pipe would never end.
   const line = isRoot ? ['runuser', '-u', 'postgres', '--', file, ...args] : [file, ...args];
   await run('sh', ['-c', '"$@" >/dev/null 2>&1 </dev/null', 'sh', ...line], { cwd: '/' });
+}
+
+/** Seconds of CPU time of all processes of a server so far; those of ended connections are in the first one's. */
+export function cpuOf(folder: string): number {
+  const [main] = readFileSync(join(folder, 'data/postmaster.pid'), 'utf8').split('\n');
+  let ticks = 0;
+  for (const id of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
+    try {
+      const stat = readFileSync(`/proc/${id}/stat`, 'utf8');
+      const fields = stat.slice(stat.lastIndexOf(') ') + 2).split(' ');
+      if (id !== main && fields[1] !== main) continue;
+      const times = id === main ? [11, 12, 13, 14] : [11, 12];
+      ticks += times.reduce((sum, at) => sum + Number(fields[at]), 0);
+    } catch {
+      // The process ended meanwhile.
+    }
+  }
+  return ticks / TICKS_PER_SECOND;
 }

@@ -1,5 +1,6 @@
 import { wrk } from '../daemon/trial.ts';
 import { suiteOf, versionsOf } from '../trial.ts';
+import { crowd } from './crowd.ts';
 import { failover } from './failover.ts';
 import { type Case, withPostgres } from './field.ts';
 import { open } from './open.ts';
@@ -7,7 +8,7 @@ import { postgres } from './postgres.ts';
 import { claims, create, wake } from './store.ts';
 import { scale, text } from './text.ts';
 
-const cases: Record<string, Case> = { create, text, claims, wake, scale, open, failover };
+const cases: Record<string, Case> = { create, text, claims, wake, scale, open, failover, crowd };
 
 /** Several daemons over PostgreSQL, beside one with its own files and beside bare transactions. */
 export const nodes = suiteOf(

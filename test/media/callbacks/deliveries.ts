@@ -8,6 +8,7 @@ import {
   isDue,
 } from '../../../src/store/delivery.ts';
 import { notFound } from '../../../src/store/errors.ts';
+import { SINGLE_NODE } from '../../../src/store/nodes.ts';
 import type { Store } from '../../../src/store/store.ts';
 import type { Task, TaskState } from '../../../src/store/task.ts';
 
@@ -24,7 +25,7 @@ export class Deliveries implements Verbs {
   /** Thrown by whatever is asked next, one by one. */
   readonly faults: unknown[] = [];
   /** Milliseconds since the epoch. */
-  /** Milliseconds since the epoch. */
+  readonly nodes = SINGLE_NODE;
   clock: () => number = Date.now;
   get now(): number {
     return this.clock();

@@ -1,4 +1,5 @@
 import type { ClaimedDeliveries, Delivery, DeliveryQuery } from '../../delivery.ts';
+import { type Nodes, searchInterval } from '../../nodes.ts';
 import type { ClaimQuery } from '../../task.ts';
 import type { Database } from './database/database.ts';
 
@@ -86,7 +87,7 @@ export interface DeliveryClaims {
 export async function claimDeliveries(
   database: Database,
   { limit, exceptAccounts = [] }: DeliveryQuery,
-  { node, claimed: known, now }: DeliveryClaims & { readonly now: number },
+  { node, claimed: known, now, nodes }: DeliveryClaims & { now: number; nodes: Nodes },
 ): Promise<ClaimedDeliveries> {
   // A claim of this node that it does not know was committed while the connection broke.
   const isFree = `status = 'pending' AND account_id <> ALL($1::text[]) AND (node IS NULL
@@ -113,7 +114,7 @@ export async function claimDeliveries(
   // A delivery of another node becomes free when that dies.
   const times = [
     ...(next === null ? [] : [Math.max(now, next)]),
-    ...(others ? [now + POLL_MS] : []),
+    ...(others ? [now + searchInterval(POLL_MS, nodes)] : []),
   ];
   return { deliveries, nextAt: times.length === 0 ? null : Math.min(...times) };
 }

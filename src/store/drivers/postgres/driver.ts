@@ -62,6 +62,7 @@ export function postgresStore(parts: PostgresParts): {
     for (const listener of listeners) listener(event);
   };
   let closing: Promise<void> | null = null;
+  let hasTidied = false;
 
   async function close(): Promise<void> {
     parts.closing.abort();
@@ -173,7 +174,10 @@ export function postgresStore(parts: PostgresParts): {
       // An empty transaction: without requests no other shows that the database can be written again.
       if (transactions.failure) await transactions.run({ needs: {}, apply: () => {} });
       await objects.deleteOld();
-      for (;;) {
+      // Each search reads the escrows of all nodes. At its start a node frees those of its former process.
+      const isFirst = !hasTidied;
+      hasTidied = true;
+      while (isFirst || lease.isLeader()) {
         const orphans = await orphanedEscrows(database);
         if (orphans.length === 0) break;
         const dead = new Set(orphans.map(({ node }) => node));

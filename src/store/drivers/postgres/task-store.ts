@@ -118,7 +118,9 @@ export function taskStore(parts: PostgresParts) {
     /** One call at a time: each must know what the one before it has claimed. */
     claimDeliveries: (query) =>
       inTurnForDeliveries(() =>
-        claimDeliveries(database, query, { node: lease.id, claimed: deliveries, now: now() }),
+        claimDeliveries(database, query, {
+          ...{ node: lease.id, claimed: deliveries, now: now(), nodes: lease },
+        }),
       ),
     async recordAttempt(known, attempt, outcome) {
       const mayRecord = (node: string) => node === lease.id || !lease.isAlive(node);

@@ -8,5 +8,5 @@ const { openPostgresStore } = (await import(query.get('driver')!)) as {
 
 export function openStore(options: object): Promise<unknown> {
   const [url, schema] = [query.get('url'), query.get('schema')];
-  return openPostgresStore({ ...options, url, schema, poolSize: 8 });
+  return openPostgresStore({ poolSize: 8, ...options, url, schema });
 }
