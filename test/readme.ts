@@ -38,6 +38,7 @@ export const DOCUMENTS = [
   'docs/providers.md',
   'docs/images.md',
   'docs/production.md',
+  'docs/scale.md',
   'docs/comparison.md',
 ];
 

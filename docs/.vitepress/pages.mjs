@@ -16,6 +16,7 @@ export const SIDEBAR = [
     [
       ['production', 'Production', 'docs/production.md'],
       ['nodes', 'Several nodes', 'config/nodes/README.md'],
+      ['scale', 'What it can carry', 'docs/scale.md'],
       ['operating', 'Configuration, keys, budgets', 'config/README.md'],
       ['alerts', 'Alerts', 'src/alerts/README.md'],
       ['security', 'Security', 'SECURITY.md'],

@@ -24,8 +24,8 @@ export class Deliveries implements Verbs {
   readonly deliveries = new Map<string, Delivery>();
   /** Thrown by whatever is asked next, one by one. */
   readonly faults: unknown[] = [];
-  /** Milliseconds since the epoch. */
   readonly nodes = SINGLE_NODE;
+  /** Milliseconds since the epoch. */
   clock: () => number = Date.now;
   get now(): number {
     return this.clock();
