@@ -115,7 +115,7 @@ export class SoakLatencies extends Latencies {
 }
 
 /** Bytes and number of the files below a folder. Files may vanish meanwhile. */
-export async function sizeOf(folder: string): Promise<{ files: number; bytes: number }> {
+async function sizeOf(folder: string): Promise<{ files: number; bytes: number }> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   const sum = { files: 0, bytes: 0 };
   for (const entry of entries) {
