@@ -1,5 +1,6 @@
 import { open, readdir, rename, rm, rmdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { subfolderOf } from '../assets/storage/identifier.ts';
 import { chunksOf } from '../assets/storage/local-chunks.ts';
 import { Failure } from '../failure.ts';
 import { auditFolder } from '../store/audit/log.ts';
@@ -7,6 +8,7 @@ import { readAudit } from '../store/audit/read.ts';
 import { openStore } from '../store/drivers/open.ts';
 import { diskFiles, makeFolder, syncFolder } from '../store/files.ts';
 import { checkIntegrity } from '../store/integrity.ts';
+import type { TransferRecord } from '../store/transfer.ts';
 import type { BucketBackups } from './bucket.ts';
 import { backupsIn, manifestIn } from './folder.ts';
 import {
@@ -101,7 +103,7 @@ export interface RestoreReport {
   readonly driver: Manifest['store']['driver'];
   readonly files: number;
   readonly bytes: number;
-  /** Counts of the restored store; null for a dry run, and without a store in the backup. */
+  /** Counts of the restored store or of the database; null without both, and of a dry run without a database. */
   readonly audit: {
     readonly accounts: number;
     readonly keys: number;
@@ -111,14 +113,26 @@ export interface RestoreReport {
   readonly faults: readonly string[];
 }
 
+/** The database of a backup, restored by its own tools. */
+export interface RestoredDatabase {
+  readonly records: AsyncIterable<TransferRecord>;
+  /** Whether files of its records are in the data folder, and not in a bucket. */
+  readonly hasFiles: boolean;
+}
+
 /**
  * Verifies every file of a backup. Writes them into an empty folder, audits the store and the audit log, and then
  * gives the files their names.
  *
  * @param into null to write nothing
+ * @param database whose sums are compared, and whose records must have their files in the backup
  * @throws Failure `backup_invalid`; invalid_request for a folder that is not empty
  */
-export async function restoreBackup(origin: Origin, into: string | null): Promise<RestoreReport> {
+export async function restoreBackup(
+  origin: Origin,
+  into: string | null,
+  database: RestoredDatabase | null = null,
+): Promise<RestoreReport> {
   const { manifest, place } = origin;
   const { name, createdAt, files, store } = manifest;
   const facts = {
@@ -127,7 +141,7 @@ export async function restoreBackup(origin: Origin, into: string | null): Promis
   };
   if (into === null) {
     for (const file of files) await verified(origin, file, async () => {});
-    return { ...facts, audit: null, faults: [] };
+    return { ...facts, ...(await auditDatabase(database, files)) };
   }
   await makeEmpty(into);
   const staging = join(into, UNVERIFIED);
@@ -151,6 +165,7 @@ export async function restoreBackup(origin: Origin, into: string | null): Promis
       }
     }
     const checked = await auditRestored(staging, store.driver === 'lowdb', place);
+    const { audit, faults } = await auditDatabase(database, files);
     // The store last: without it no daemon takes the folder for one of Oriel.
     const names = (await readdir(staging)).toSorted(
       (one, other) => Number(one === 'store') - Number(other === 'store'),
@@ -158,7 +173,11 @@ export async function restoreBackup(origin: Origin, into: string | null): Promis
     for (const each of names) await rename(join(staging, each), join(into, each));
     await rmdir(staging);
     await syncFolder(diskFiles, into);
-    return { ...facts, ...checked };
+    return {
+      ...facts,
+      audit: checked.audit ?? audit,
+      faults: [...checked.faults, ...faults],
+    };
   } catch (error) {
     await rm(staging, { recursive: true, force: true }).catch(() => {});
     throw error;
@@ -221,4 +240,32 @@ async function auditRestored(folder: string, hasStore: boolean, place: string) {
   } finally {
     await store.close();
   }
+}
+
+/** Compares the sums of a database, and looks for the file of each of its records in a backup. */
+async function auditDatabase(
+  database: RestoredDatabase | null,
+  files: readonly BackupFile[],
+): Promise<Pick<RestoreReport, 'audit' | 'faults'>> {
+  if (database === null) return { audit: null, faults: [] };
+  const bytesOf = new Map(files.map(({ path, bytes }) => [path, bytes]));
+  const missing: string[] = [];
+  async function* withFiles({ records, hasFiles }: RestoredDatabase) {
+    for await (const record of records) {
+      yield record;
+      const own = record.kind === 'upload' ? [record.row] : [];
+      for (const { id, bytes } of record.kind === 'task' ? record.assets : own) {
+        const isThere = bytesOf.get(`assets/${subfolderOf(id)}/${id}`) === bytes;
+        if (hasFiles && !isThere) missing.push(id);
+      }
+    }
+  }
+  const { accounts, keys, tasks, faults } = await checkIntegrity(withFiles(database));
+  const lost =
+    `the database has records of ${missing.length} files that the backup lacks, such as ${missing[0]}: ` +
+    'the dump was made after the backup, or they were deleted between both';
+  return {
+    audit: { accounts, keys, tasks },
+    faults: missing.length > 0 ? [...faults, lost] : faults,
+  };
 }

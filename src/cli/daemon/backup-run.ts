@@ -5,6 +5,7 @@ import { openOrigin, openStored, restoreBackup, splitName } from '../../backup/r
 import { runBackup } from '../../backup/run.ts';
 import { loadConfig, loadStoreSettings } from '../../config/loading/load.ts';
 import { checkDataFolder } from '../../store/data-folder.ts';
+import { openStore } from '../../store/drivers/open.ts';
 import { UpstreamClient } from '../../upstream/client.ts';
 import { type CommandInput, readFlags, usageFailure } from '../command/command.ts';
 import { counted, print, printJson, printStderr } from '../terminal/terminal.ts';
@@ -79,7 +80,13 @@ export async function restore({ positionals, flags }: CommandInput) {
       if (dryRun && !json) {
         for (const { path, bytes } of origin.manifest.files) await print(`${path}  ${bytes}\n`);
       }
-      const report = await restoreBackup(origin, dryRun ? null : resolve(into!));
+      const database =
+        origin.manifest.store.driver === 'postgres' && config !== undefined
+          ? await restoredDatabase(config)
+          : null;
+      const report = await restoreBackup(origin, dryRun ? null : resolve(into!), database).finally(
+        () => database?.close(),
+      );
       if (json) await printJson(report);
       else await print(`${sentenceOf(report, dryRun ? 'would write' : 'wrote')}\n`);
       for (const fault of report.faults) printStderr(`oriel: ${fault}`);
@@ -92,12 +99,23 @@ export async function restore({ positionals, flags }: CommandInput) {
   }
 }
 
+/** The database that a configuration names; null where its records are in files. */
+async function restoredDatabase(config: string) {
+  const { store: settings, assets } = settingsOf(config, undefined);
+  if (settings.driver === 'lowdb') return null;
+  const store = await openStore({ directory: '', settings, isCommand: true });
+  const hasFiles = assets().driver === 'disk';
+  return { records: store.transfer.read(), hasFiles, close: () => store.close() };
+}
+
 function sentenceOf(
   { name, files, bytes, audit, driver, faults }: Awaited<ReturnType<typeof restoreBackup>>,
   verb: string,
 ): string {
   const written = `${name}: ${verb} ${counted(files, 'file')}, ${megabytes(bytes)}; every hash agrees`;
-  if (driver === 'postgres') return `${written}; the records are in the backup of the database`;
+  if (driver === 'postgres' && audit === null) {
+    return `${written}; the records are in the backup of the database: --config compares a restored one`;
+  }
   if (audit === null) return written;
   const counts = `${audit.accounts} accounts, ${audit.keys} keys and ${audit.tasks} tasks`;
   return `${written}; ${counts}; ${faults.length === 0 ? 'every sum agrees' : 'sums differ'}`;
