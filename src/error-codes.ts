@@ -109,6 +109,7 @@ export const HTTP_CODES = {
     unknown_endpoint: 'There is no such endpoint.',
     request_not_found: 'The log has no such request.',
     task_not_found: 'The account has no such task.',
+    document_not_found: 'The account has no such response, conversation or item.',
     asset_not_found: 'There is no such file, or it has been deleted.',
     account_not_found: 'There is no such account.',
     key_not_found: 'There is no such API key.',
@@ -143,6 +144,8 @@ export const HTTP_CODES = {
     task_state: 'The task is in a state that does not allow this.',
     claim_lost: 'Another node has taken the task or callback over.',
     delivery_state: 'The callback was delivered, or has failed for good.',
+    document_exists: 'The account has an object with this identifier already.',
+    document_changed: 'The object was changed or deleted meanwhile.',
     idempotency_conflict: 'The Idempotency-Key was used for another request.',
   }),
   ...group('invalid_request', 413, {

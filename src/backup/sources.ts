@@ -52,12 +52,16 @@ async function* storeFiles(dataDir: string): AsyncGenerator<SourceFile, void> {
   } finally {
     await snapshot.close();
   }
-  // The log of requests: lines in files of their own, of which a reader skips those that are not whole.
-  const folder = join(directory, 'requests');
-  for (const entry of await entriesIn(folder)) {
-    const inside = join(entry.parentPath, entry.name).slice(directory.length + 1);
-    const handle = entry.isFile() ? await opened(join(directory, inside)) : null;
-    if (handle) yield whole(`store/${inside}`, handle, await sizeOf(handle));
+  // The log of requests: lines in files of their own, of which a reader skips those that are not whole. And documents,
+  // each whole in a file that never changes.
+  for (const name of ['requests', 'documents']) {
+    for (const entry of await entriesIn(join(directory, name))) {
+      const inside = join(entry.parentPath, entry.name).slice(directory.length + 1);
+      if (!entry.isFile() || inside.endsWith('.new')) continue;
+      const handle = await opened(join(directory, inside));
+      if (!handle) continue;
+      yield whole(`store/${inside}`, handle, await sizeOf(handle), name === 'documents');
+    }
   }
 }
 

@@ -24,6 +24,7 @@ import type {
   DeliveryOutcome,
   DeliveryQuery,
 } from './delivery.ts';
+import type { Documents } from './document.ts';
 import type { StoreHealth, StoreStatistics, TimeRange } from './health.ts';
 import type { LedgerEntry, MeteredUsage, UsageRow } from './ledger.ts';
 import type { NodeRecord, Nodes } from './nodes.ts';
@@ -62,7 +63,7 @@ export interface KeyHolder {
  * Failures: `invalid_request` with status 404 and code `account_not_found`, `key_not_found`,
  * `team_not_found`, `task_not_found`, `delivery_not_found`; 409 `account_exists`, `key_exists`,
  * `key_revoked`, `team_exists`, `team_has_keys`, `provider_exists`, `model_exists`, `provider_in_use`, `asset_exists`, `task_state` (the state of the task does
- * not allow the change), `claim_lost` (another claim of the task or delivery is newer), `delivery_state`, `idempotency_conflict`; 400 if an amount is not whole
+ * not allow the change), `claim_lost` (another claim of the task or delivery is newer), `delivery_state`, `idempotency_conflict`, `document_exists`, `document_changed`; 400 if an amount is not whole
  * micro-credits up to the maximum of an account; `rate_limit` with code `too_many_tasks`;
  * `insufficient_quota` with the codes of `checkFunds`; `service_error` with status 500 and code
  * `record_damaged` if a stored record cannot be read, and with status 503 and code `store_unavailable` if
@@ -78,6 +79,8 @@ export interface Store extends ConfigEntries, AlertRecords {
   readonly cache: CacheStorage | null;
   /** The log of requests, which may lose the last ones and never keeps a request waiting. */
   readonly requests: RequestLog;
+  /** JSON documents that accounts keep: responses, conversations, batches. */
+  readonly documents: Documents;
   /** The living nodes. */
   readonly nodes: Nodes;
   /** Milliseconds since the epoch. Nodes share this clock, with which deadlines and expiries are compared. */

@@ -3,6 +3,7 @@ import type { Asset } from './asset.ts';
 import type { BudgetWindow, ScopedPayer } from './budgets.ts';
 import type { ConfigEntry } from './config-entry.ts';
 import type { Delivery } from './delivery.ts';
+import type { Document } from './document.ts';
 import type { LedgerEntry, UsageRow } from './ledger.ts';
 import type { Task } from './task.ts';
 
@@ -18,6 +19,8 @@ export type TransferRecord =
   /** With its secrets encrypted: the file of the key is not copied. */
   | { readonly kind: 'config'; readonly row: ConfigEntry }
   | { readonly kind: 'upload'; readonly row: Asset }
+  /** After all others, and those of an account in the order of creation. */
+  | { readonly kind: 'document'; readonly row: Document }
   /** Credits that a node has reserved for text requests. It is read only: a copy is made of a store at rest. */
   | {
       readonly kind: 'escrow';

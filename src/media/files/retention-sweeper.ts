@@ -132,6 +132,7 @@ export class RetentionSweeper {
     }
     const firstDay = utcDayOf(now - usage);
     while (!this.#closed && (await store.deleteUsage(firstDay)) > 0);
+    while (!this.#closed && (await store.documents.sweep()) > 0);
     await store.requests.trim({
       before: now - requests.retention,
       bodiesBefore: now - Math.min(requests.retention, requests.bodyRetention),

@@ -19,6 +19,7 @@ import { describeBudgets } from './budgets.ts';
 import { describeConfigEntries } from './config-entries.ts';
 import { describeCredits } from './credits.ts';
 import { describeDeliveries } from './deliveries.ts';
+import { describeDocuments } from './documents.ts';
 import type { DriverFactory, OpenOptions } from './driver-factory.ts';
 import { describeLedgerProperties } from './ledger-properties.ts';
 import { describeListingProperties } from './listing-properties.ts';
@@ -115,6 +116,7 @@ export function describeStoreDriver(driver: DriverFactory): void {
   describeRequests(driver);
   describeTags(driver);
   describeAlerts(driver);
+  describeDocuments(driver);
   describeTasks(driver);
   describeCredits(driver);
   describeBudgets(driver);

@@ -6,6 +6,7 @@ import type { TransferRecord } from '../../../src/store/transfer.ts';
 import { findInconsistencies } from '../consistency.ts';
 import { failureWith, freshStore } from '../fresh-store.ts';
 import { BROKEN, CREDIT, completionOf, keyFor, newAsset, owner, taskFor } from '../records.ts';
+import { documentFor } from './documents.ts';
 import type { DriverFactory } from './driver-factory.ts';
 
 export function describeTransfer(driver: DriverFactory): void {
@@ -112,6 +113,11 @@ async function fill(store: Store): Promise<void> {
     await store.settle(payer, { ...metered, tags: 'run=1,step=a' });
   }
   await store.revokeKey(other.id);
+  for (const id of ['resp_1', 'a/b']) {
+    const { id: accountId } = account;
+    await store.documents.add([documentFor(id, { accountId, parent: 'p', expiresAt: 4e12 })]);
+    await store.documents.add([documentFor(id, { accountId: second.id, isOpen: true })]);
+  }
   await addProvider(store);
 }
 

@@ -5,6 +5,7 @@ import { ProviderObjects } from '../../provider-objects.ts';
 import type { RequestLog } from '../../requests/request-log.ts';
 import type { Store } from '../../store.ts';
 import type { JournalCompactor } from './compactor.ts';
+import type { DocumentFolder } from './documents/document-folder.ts';
 import { accountQueries } from './records/account-reader.ts';
 import { alertMethods } from './records/alerts.ts';
 import { configMethods } from './records/config-entries.ts';
@@ -22,6 +23,7 @@ const LEASE_MS = 15_000;
 interface LowdbStoreOptions {
   readonly records: Records;
   readonly requests: RequestLog;
+  readonly documents: DocumentFolder;
   readonly compactor: JournalCompactor;
   /** Absent for administration. */
   readonly node: Pick<NodeRecord, 'name' | 'version'> | undefined;
@@ -42,7 +44,7 @@ interface LowdbStoreOptions {
  * Between its checks and its commit a method awaits nothing, so that no other method can run in between.
  */
 export function lowdbStore(options: LowdbStoreOptions): Store {
-  const { records, requests, compactor, node, release } = options;
+  const { records, requests, documents, compactor, node, release } = options;
   const startedAt = Date.now();
   const objects = new ProviderObjects();
   /** Resolves when the last call of `withLock` with a name has ended. */
@@ -67,11 +69,12 @@ export function lowdbStore(options: LowdbStoreOptions): Store {
     ...alertMethods(records),
     addProviderObjects: (accountId, ids) => objects.add(accountId, ids),
     findProviderObjects: async (accountId, ids) => objects.find(accountId, ids),
-    transfer: new LowdbTransfer(records),
+    transfer: new LowdbTransfer(records, documents),
 
     isShared: false,
     cache: null,
     requests,
+    documents,
     nodes: SINGLE_NODE,
     get now() {
       return records.now();

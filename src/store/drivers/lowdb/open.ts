@@ -18,6 +18,7 @@ import type { Task } from '../../task.ts';
 import { Archive } from './archive/archive.ts';
 import { Checkpoint } from './checkpoint.ts';
 import { JournalCompactor } from './compactor.ts';
+import { DocumentFolder } from './documents/document-folder.ts';
 import { lowdbStore } from './driver.ts';
 import { corruptStore } from './files/errors.ts';
 import { type Place, placeIn } from './files/place.ts';
@@ -132,7 +133,9 @@ async function openLocked(options: LowdbOptions, place: Place, lock: Lock): Prom
       backlogFailure: () => compactor.backlogFailure(commits.journalLength),
     });
     const requests = new RequestLog(new RequestFolder(files, place.requests));
+    const documents = new DocumentFolder(files, place.documents, now);
     const release = async () => {
+      await documents.close();
       await requests.close().catch(onFault);
       await commits.close();
       const { pending } = records.charges;
@@ -144,7 +147,7 @@ async function openLocked(options: LowdbOptions, place: Place, lock: Lock): Prom
       await journals.writeExtent().catch(onFault);
       await lock.release();
     };
-    return lowdbStore({ records, requests, compactor, node: options.node, release });
+    return lowdbStore({ records, requests, documents, compactor, node: options.node, release });
   } catch (error) {
     await archive.close();
     throw error;

@@ -1,6 +1,7 @@
 import { notEmpty } from '../../errors.ts';
 import type { Transfer, TransferRecord } from '../../transfer.ts';
 import { bodyOf } from './archive/segment.ts';
+import type { DocumentFolder } from './documents/document-folder.ts';
 import { type ArchivedBody, findArchivedDelivery } from './records/archiver.ts';
 import type { Records } from './records/records.ts';
 import type { Transaction } from './records/transaction.ts';
@@ -23,9 +24,11 @@ const MAX_CHANGES = 1000;
 /** Copies whole stores out of and into memory and archive. */
 export class LowdbTransfer implements Transfer {
   readonly #records: Records;
+  readonly #documents: DocumentFolder;
 
-  constructor(records: Records) {
+  constructor(records: Records, documents: DocumentFolder) {
     this.#records = records;
+    this.#documents = documents;
   }
 
   async *read(): AsyncGenerator<TransferRecord> {
@@ -45,6 +48,7 @@ export class LowdbTransfer implements Transfer {
       yield this.#archivedTask((await bodyOf(record)) as ArchivedBody);
     }
     for (; next < inMemory.length; next += 1) yield inMemory[next]!.record;
+    for await (const row of this.#documents.all()) yield { kind: 'document', row };
   }
 
   *#recordsInMemory(): Generator<TransferRecord> {
@@ -85,7 +89,8 @@ export class LowdbTransfer implements Transfer {
       throw notEmpty();
     let transaction = this.#records.begin();
     for await (const record of records) {
-      this.#add(record, transaction);
+      if (record.kind === 'document') await this.#documents.add([record.row]);
+      else this.#add(record, transaction);
       if (transaction.changes.length < MAX_CHANGES) continue;
       await this.#records.commit(transaction);
       transaction = this.#records.begin();
@@ -93,7 +98,10 @@ export class LowdbTransfer implements Transfer {
     if (transaction.changes.length > 0) await this.#records.commit(transaction);
   }
 
-  #add(record: TransferRecord, { changes }: Transaction): void {
+  #add(
+    record: Exclude<TransferRecord, { readonly kind: 'document' }>,
+    { changes }: Transaction,
+  ): void {
     const { state } = this.#records;
     switch (record.kind) {
       case 'ledger':

@@ -8,6 +8,7 @@ import { cacheTable } from './cache-table.ts';
 import { orphanedEscrows } from './claims.ts';
 import { configMethods } from './config-store.ts';
 import { creditMethods } from './credit-store.ts';
+import { documentTable } from './document-table.ts';
 import type { DriverEvent } from './events.ts';
 import { returnEscrows } from './operations/escrows.ts';
 import type { PostgresParts } from './parts.ts';
@@ -100,6 +101,7 @@ export function postgresStore(parts: PostgresParts): {
     isShared: true,
     cache: cacheTable({ database, reads: balances.reads, now }),
     requests,
+    documents: documentTable(parts),
     nodes: lease,
     get now() {
       return now();

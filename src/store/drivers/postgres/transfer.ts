@@ -11,6 +11,7 @@ import {
   type Row,
   type Statement,
 } from './database/database.ts';
+import { documentOf, insertDocuments } from './document-table.ts';
 import { tasksIn } from './readers/reader.ts';
 import { Batch } from './transactions/batch.ts';
 import {
@@ -98,6 +99,10 @@ async function* recordsOf(connection: Connection): AsyncGenerator<TransferRecord
     yield { kind: 'escrow', payer: { accountId, keyId, ...(scope && { scope }) }, amount };
   }
   yield* tasksOf(connection);
+  // Few at once: a body may have many megabytes.
+  for await (const page of pagesOf(connection, '$schema.documents', 'seq', 20)) {
+    for (const row of page) yield { kind: 'document', row: documentOf(row) };
+  }
 }
 
 async function* tasksOf(connection: Connection): AsyncGenerator<TransferRecord> {
@@ -138,15 +143,16 @@ async function* pagesOf(
   connection: Connection,
   table: string,
   order: string,
+  limit = PAGE,
 ): AsyncGenerator<readonly Row[]> {
   let last: unknown = 0;
   for (;;) {
     const page = await connection.query(
-      `SELECT * FROM ${table} WHERE ${order} > $1 ORDER BY ${order} LIMIT ${PAGE}`,
+      `SELECT * FROM ${table} WHERE ${order} > $1 ORDER BY ${order} LIMIT ${limit}`,
       [last],
     );
     if (page.length > 0) yield page;
-    if (page.length < PAGE) return;
+    if (page.length < limit) return;
     last = page.at(-1)![order];
   }
 }
@@ -166,6 +172,7 @@ class Copy {
 
   async add(record: TransferRecord): Promise<void> {
     if (record.kind === 'config') await writeEntry(this.#connection, record.row);
+    else if (record.kind === 'document') await insertDocuments(this.#connection, [record.row]);
     else if (record.kind === 'ledger') this.#entries.push(record.row);
     else this.#batch.run((batch) => this.#put(batch, record));
     this.#size += 1;
@@ -184,7 +191,7 @@ class Copy {
 
   #put(
     batch: Batch,
-    record: Exclude<TransferRecord, { readonly kind: 'ledger' | 'config' }>,
+    record: Exclude<TransferRecord, { readonly kind: 'ledger' | 'config' | 'document' }>,
   ): void {
     switch (record.kind) {
       case 'account': {

@@ -9,6 +9,7 @@ export interface Place {
   readonly shards: string;
   readonly archive: string;
   readonly requests: string;
+  readonly documents: string;
 }
 
 export function placeIn(files: Files, directory: string): Place {
@@ -19,5 +20,6 @@ export function placeIn(files: Files, directory: string): Place {
     shards: join(directory, 'shards'),
     archive: join(directory, 'archive'),
     requests: join(directory, 'requests'),
+    documents: join(directory, 'documents'),
   };
 }

@@ -81,6 +81,35 @@ CREATE TABLE $schema.alert_claims (
 );
 `;
 
+/** Documents of accounts, and what each account has of a kind. */
+const DOCUMENTS = `
+CREATE TABLE $schema.documents (
+  account_id ${KEY} NOT NULL,
+  kind ${KEY} NOT NULL,
+  id ${KEY} NOT NULL,
+  seq bigint GENERATED ALWAYS AS IDENTITY,
+  parent ${KEY},
+  created_at bigint NOT NULL,
+  expires_at bigint,
+  is_open boolean NOT NULL,
+  version integer NOT NULL,
+  bytes bigint NOT NULL,
+  body json,
+  PRIMARY KEY (account_id, kind, id)
+);
+CREATE INDEX documents_order ON $schema.documents (account_id, kind, seq);
+CREATE INDEX documents_parts ON $schema.documents (account_id, parent, seq) WHERE parent IS NOT NULL;
+CREATE INDEX documents_open ON $schema.documents (kind, seq) WHERE is_open;
+CREATE INDEX documents_expiry ON $schema.documents (expires_at) WHERE expires_at IS NOT NULL;
+CREATE TABLE $schema.document_totals (
+  account_id ${KEY} NOT NULL,
+  kind ${KEY} NOT NULL,
+  count bigint NOT NULL,
+  bytes bigint NOT NULL,
+  PRIMARY KEY (account_id, kind)
+);
+`;
+
 /** In the order of versions. A published migration is never changed. */
 export const MIGRATIONS: readonly string[] = [
   TABLES,
@@ -89,4 +118,5 @@ export const MIGRATIONS: readonly string[] = [
   REQUESTS,
   TAGGED_USAGE,
   ALERTS,
+  DOCUMENTS,
 ];
