@@ -30,8 +30,10 @@ import { answerUnknownRoutes, rootRoutes } from './routes/server/unknown.ts';
 import { assetRoutes } from './routes/tasks/assets.ts';
 import { taskEventRoutes } from './routes/tasks/task-events.ts';
 import { taskRoutes } from './routes/tasks/tasks.ts';
+import { conversationRoutes } from './routes/text/conversations.ts';
 import { embeddingRoutes } from './routes/text/embeddings.ts';
 import { modelRoutes } from './routes/text/models.ts';
+import { responseRoutes } from './routes/text/responses.ts';
 import { textRoutes, tokenCountRoutes } from './routes/text/text.ts';
 import { limitConnectionsByAddress, networkOf } from './transport/addresses.ts';
 import { CLIENT_CLOSED_REQUEST, clientLeft } from './transport/client-disconnect.ts';
@@ -63,6 +65,8 @@ const API_ROUTES = [
   requestRoutes,
   modelRoutes,
   textRoutes,
+  responseRoutes,
+  conversationRoutes,
   tokenCountRoutes,
   embeddingRoutes,
   taskRoutes,

@@ -18,12 +18,15 @@ import { inspectRequest } from './stages/inspect-request.ts';
 import { leaveOutHostedTools } from './stages/leave-out-hosted-tools.ts';
 import { leaveOutReferences } from './stages/leave-out-references.ts';
 import { reserveCredits } from './stages/reserve-credits.ts';
+import { restoreHistory } from './stages/restore-history.ts';
 import { screenPrompt } from './stages/screen-prompt.ts';
 import type { GatewayServices, Stage, TextGatewayOptions } from './stages/stage.ts';
+import { storeAnswer } from './stages/store-answer.ts';
 
 /** The stages of every request, in order. */
 const STAGES: readonly Stage[] = [
   decodeRequest,
+  restoreHistory,
   screenPrompt,
   inspectRequest,
   leaveOutReferences,
@@ -32,6 +35,7 @@ const STAGES: readonly Stage[] = [
   applyModelRules,
   reserveCredits,
   askRoutes,
+  storeAnswer,
   chargeAnswer,
   endAnswer,
 ];
@@ -59,6 +63,7 @@ export class TextGateway {
       affinity: new RouteAffinity(() => config().routing.affinity),
       drains: this.#drains,
       open: this.#open,
+      rebuilt: { bytes: 0 },
     };
   }
 
@@ -88,6 +93,7 @@ export class TextGateway {
     } finally {
       endCache(execution, this.#services.observer);
       execution.drain?.release();
+      execution.onEnd();
       if (this.#open.delete(call.clientDisconnect) && this.#open.size === 0) this.#onLast();
     }
   }

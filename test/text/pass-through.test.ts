@@ -22,6 +22,8 @@ const own = (dialect: DialectName, provider: string) => ({
 const gateway = gatewayDaemon((url) => {
   const { providers, models } = gatewayConfig(url) as { providers: object; models: object };
   return {
+    // Without a store of its own, the server leaves earlier responses to providers.
+    responses: { retention: '0s' },
     providers: {
       ...providers,
       mine: { kind: 'openai', baseUrl: url, shared: false },
@@ -68,12 +70,16 @@ const send = (client: DialectName, model: string, more: object, key = tenant) =>
 
 describe('a field that is not metered', () => {
   it.each(cases)(
-    '%s %j: is refused with not_allowed, and passed with models.<id>.allow',
+    '%s %j: is refused, and passed with models.<id>.allow',
     async (dialect, body, param) => {
       const { status, error, requests } = await send(dialect, modelTo(dialect), body);
-      expect([status, requests.length]).toEqual([400, 0]);
-      expect(error).toMatchObject({ code: 'not_allowed', param });
-      expect(error.message).toContain(`models.${modelTo(dialect)}.allow`);
+      const isEarlier = param === 'previous_response_id' || param === 'conversation';
+      expect([status, requests.length]).toEqual([isEarlier ? 404 : 400, 0]);
+      expect(error).toMatchObject({
+        code: isEarlier ? 'document_not_found' : 'not_allowed',
+        param,
+      });
+      if (!isEarlier) expect(error.message).toContain(`models.${modelTo(dialect)}.allow`);
       const allowed = await send(dialect, `allows-${dialect}`, body);
       expect(allowed.text).not.toContain('not_allowed');
       expect([allowed.status, allowed.requests.length]).toEqual([200, 1]);
@@ -137,7 +143,7 @@ describe('an id of a file or response that the provider stores', () => {
         const other = await send('responses', 'to-responses', more, theirs);
         const isItem = 'input' in more;
         expect([other.status, other.ignored, other.requests.length]).toEqual(
-          isItem ? [200, 'input[0]', 1] : [400, null, 0],
+          isItem ? [200, 'input[0]', 1] : [404, null, 0],
         );
         expect(other.wire).not.toContain(message);
       }
@@ -226,7 +232,7 @@ describe('an id of a file or response that the provider stores', () => {
     const first = await send('responses', 'to-responses', { store: false }, key);
     const more = { previous_response_id: first.body.id };
     const { status, error } = await send('responses', 'to-responses', more, key);
-    expect([status, error.code]).toEqual([400, 'not_allowed']);
+    expect([status, error.code]).toEqual([404, 'document_not_found']);
   });
 });
 

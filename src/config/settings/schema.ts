@@ -77,6 +77,22 @@ const callbacks = v.strictObject({
   ),
 });
 
+const responses = v.strictObject({
+  retention: withDefault(
+    duration('0s', '3650d'),
+    '30d',
+    'How long responses are kept for GET, previous_response_id and item references, unless a request has store: ' +
+      'false. 0s: none are kept.',
+  ),
+  maxCount: withDefault(
+    integer(0, 10_000_000),
+    100_000,
+    'Responses that an account may have; and as many conversations, and items of conversations. Above it, answers ' +
+      'come with store: false.',
+  ),
+  maxSize: withDefault(size('1MB', '1000TB'), '2GB', 'Their size, of an account.'),
+});
+
 const batch = v.strictObject({
   concurrency: withDefault(integer(1, 10_000), 16, 'Batches processed at once.', ONCE),
   queue: withDefault(
@@ -248,6 +264,7 @@ export const configSchema = v.strictObject({
   callbacks: section(callbacks, 'Callbacks for ended tasks.'),
   limits: section(limits, 'Limits of accounts, and retention.'),
   requests: section(requests, 'The log of requests, which the console shows.'),
+  responses: section(responses, 'Stored responses and conversations.'),
   batch: section(
     batch,
     'Batches of images. Each file may have 30 MiB, each request 100 MiB and 20 files.',

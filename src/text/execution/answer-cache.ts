@@ -3,7 +3,7 @@ import { CachedRequest, type CacheResult } from '../../exchanges/cache/cached-re
 import type { ExactCache } from '../../exchanges/cache/exact-cache.ts';
 import type { RecordedAnswer } from '../../exchanges/exchange.ts';
 import { tryParseJson } from '../../schema/json.ts';
-import { isObject } from '../../schema/untrusted.ts';
+import { isObject, objectOf } from '../../schema/untrusted.ts';
 import type { KeyHolder } from '../../store/store.ts';
 import type { Upstream } from '../../upstream/response.ts';
 import type { TextReport } from '../canonical/report.ts';
@@ -60,10 +60,11 @@ export function openCache(
 
 /** The exact cache for a request for text. */
 export function textCacheOf(execution: TextExecution, cache: ExactCache): CachedRequest | null {
-  const { call, model, modelId: id, request, inspection } = execution;
+  const { call, model, modelId: id, inspection } = execution;
   const { holder, headers, report, response } = call;
   const isCacheable =
-    request.body['store'] !== true && inspection.uses.every(({ feature }) => HARMLESS.has(feature));
+    objectOf(call.body)['store'] !== true &&
+    inspection.uses.every(({ feature }) => HARMLESS.has(feature));
   return openCache({ cache, holder, headers, id, model, isCacheable, report }, (result) =>
     response.setHeader(CACHE_HEADER, result),
   );
@@ -88,14 +89,15 @@ function directivesIn(header: string | readonly string[] | undefined) {
 
 /** The way to a provider for one of the answers to a request. */
 export function upstreamFor(
-  { upstream, request, cache, tracker }: TextExecution,
+  { upstream, request, cache, tracker, keeping }: TextExecution,
   dialectName: Dialect['name'],
   body: Readonly<Record<string, unknown>>,
   choice: number,
 ): Upstream {
   const dialect = dialectNamed(dialectName);
-  // The provider stores the answer, and the next request may refer to it.
-  const isStored = dialect.storedIds !== undefined && body['store'] !== false;
+  // The provider or Oriel stores the answer by the provider's identifier, and the next request may refer to it.
+  const isStored =
+    dialect.storedIds !== undefined && (keeping?.isStored || body['store'] !== false);
   if (cache === null || isStored) return upstream;
   const isSeveral = (request.n ?? 1) > 1;
   const isKept = (answer: RecordedAnswer) => isWhole(answer, dialect, isSeveral);

@@ -9,6 +9,7 @@ import type { Meter, MeterOptions } from '../billing/meter.ts';
 import { UsageTracker } from '../billing/usage-tracker.ts';
 import type {
   DialectName,
+  Json,
   NativePart,
   RequestSetting,
   TextRequest,
@@ -30,6 +31,7 @@ import {
 import type { Drain } from '../relay/drains.ts';
 import type { BufferSink, StreamSink } from '../relay/event-sinks.ts';
 import type { ResponseStream } from '../relay/guarded-stream.ts';
+import type { StoredResponse } from '../stored/history.ts';
 
 /** How a route answered after the client was sent a part of the answer, or all of it. */
 export interface Outcome {
@@ -46,7 +48,7 @@ const LARGE_REQUEST = 128 * 1024;
 
 /** One client's request: the stages of the gateway set its fields in turn, and all routes read them. */
 export class TextExecution {
-  readonly call: TextCall;
+  call: TextCall;
   readonly config: Config;
   readonly upstream: Upstream;
   readonly tracker = new UsageTracker();
@@ -82,6 +84,10 @@ export class TextExecution {
   forwarded!: ForwardedHeaders;
   /** Called with identifiers of objects that the provider stored for the client. */
   onStored!: (ids: readonly string[]) => void;
+  /** What is kept with the answer, for requests that continue it; null where it is not kept. */
+  keeping: Keeping | null = null;
+  /** Called when the request has ended. */
+  onEnd: () => void = () => {};
   /** Recorded answers of equal requests; null where neither the model nor the key has a cache. */
   cache: CachedRequest | null = null;
   /** Reads answers on after the client has left; its signal aborts requests to upstreams. */
@@ -126,6 +132,14 @@ export class TextExecution {
       dropped: [...omitted.dropped, ...dropped],
     };
   }
+}
+
+/** What is kept with an answer of responses. */
+interface Keeping extends Pick<StoredResponse, 'previous' | 'conversation'> {
+  /** The items of the request itself. */
+  readonly own: readonly Json[];
+  /** Whether the store keeps it. */
+  readonly isStored: boolean;
 }
 
 const NOTHING_OMITTED: OmittedFields = { ignored: [], dropped: [] };
@@ -238,6 +252,13 @@ export interface TextCall {
   readonly admit?: MeterOptions['admit'];
   /** Called once the charge is to be written at the end of this tick; the answer follows it. */
   readonly onCharging: () => void;
+  /** Responses of the client's connection, which later requests of it can continue without the store. */
+  readonly earlier?: {
+    find(id: string): StoredResponse | undefined;
+    keep(stored: StoredResponse): void;
+  };
+  /** Keeps the answer in place of the store's usual way. */
+  readonly keep?: (stored: StoredResponse) => Promise<unknown>;
   /** Filled while the request is answered. */
   readonly report: TextReport;
 }

@@ -23,7 +23,7 @@ const DATA_LINE = /(?:^|[\r\n])data/;
 const END_OF_LINE = /\r\n|\n|\r/;
 
 /** What ends a frame: a blank line, however the lines before and after it end. */
-const BLANK_LINE = /(?:\r\n|\n|\r(?!\n)){2}/;
+export const BLANK_LINE = /(?:\r\n|\n|\r(?!\n)){2}/;
 
 interface RelayOptions {
   readonly dialect: Dialect;
@@ -252,14 +252,14 @@ export class Relay {
 }
 
 /** A frame with other data. */
-function rewrittenFrame(frame: string, event: Json): string {
+export function rewrittenFrame(frame: string, event: Json): string {
   const lines = frame.split(END_OF_LINE);
   const others = lines.filter((line) => line !== '' && !line.startsWith('data:'));
   return `${[...others, `data: ${JSON.stringify(event)}`].join('\n')}\n\n`;
 }
 
 /** The data of one frame; empty where it has none. */
-function dataIn(frame: string): string {
+export function dataIn(frame: string): string {
   let data = '';
   dataOf(`${frame}\n\n`, (found) => {
     data = found;

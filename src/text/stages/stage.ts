@@ -32,6 +32,8 @@ export interface GatewayServices extends TextGatewayOptions {
   readonly drains: Drains;
   /** The clients of the requests that are being answered. */
   readonly open: Set<LightAbortSignal>;
+  /** Bytes of the conversations that requests in progress have rebuilt. */
+  readonly rebuilt: { bytes: number };
 }
 
 /**

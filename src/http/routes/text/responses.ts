@@ -1,0 +1,105 @@
+import type { FastifyInstance } from 'fastify';
+import * as v from 'valibot';
+import { Failure } from '../../../failure.ts';
+import { integer, optional, withDefault } from '../../../schema/fields.ts';
+import type { KeyHolder } from '../../../store/store.ts';
+import type { Json } from '../../../text/canonical/canonical.ts';
+import { type StoredResponse, shownItem } from '../../../text/stored/history.ts';
+import { StoredResponses } from '../../../text/stored/stored-responses.ts';
+import type { AppContext } from '../../request/app-context.ts';
+import { addEndpoint } from '../../request/endpoint.ts';
+
+export const item = v.looseObject({ id: v.string(), type: v.string() });
+const response = v.looseObject({ id: v.string(), object: v.literal('response') });
+
+export const itemQuery = v.object({
+  limit: withDefault(integer(1, 100), 20, 'items of the page'),
+  order: withDefault(v.picklist(['asc', 'desc']), 'desc', 'the oldest or the newest first'),
+  after: optional(v.string(), 'the id of the last item of the page before'),
+});
+
+export const itemList = v.object({
+  object: v.literal('list'),
+  data: v.array(item),
+  first_id: v.nullable(v.string()),
+  last_id: v.nullable(v.string()),
+  has_more: v.boolean(),
+});
+
+/** A list in OpenAI's shape. */
+export function listOf(data: readonly Json[], hasMore: boolean) {
+  return {
+    object: 'list' as const,
+    data: data as v.InferOutput<typeof item>[],
+    first_id: (data[0]?.['id'] as string) ?? null,
+    last_id: (data.at(-1)?.['id'] as string) ?? null,
+    has_more: hasMore,
+  };
+}
+
+export const storedOf = ({ store, config }: AppContext, { account }: KeyHolder) =>
+  new StoredResponses(store, account.id, config);
+
+export function unknown(what: string, id: string, param: string): Failure {
+  const message = `there is no ${what} ${JSON.stringify(id)}`;
+  return new Failure('invalid_request', message, { code: 'document_not_found', param });
+}
+
+/** Stored responses, in OpenAI's shape. */
+export function responseRoutes(server: FastifyInstance, context: AppContext): void {
+  const { store } = context;
+  const path = '/v1/responses/:response_id' as const;
+
+  addEndpoint(server, {
+    path: `GET ${path}`,
+    tag: 'Text',
+    summary: 'A stored response',
+    answer: response,
+    handler: async ({ holder, params: { response_id: id } }) =>
+      (await found(context, holder, id)).response as v.InferOutput<typeof response>,
+  });
+
+  addEndpoint(server, {
+    path: `DELETE ${path}`,
+    tag: 'Text',
+    summary: 'Delete a stored response',
+    answer: v.object({ id: v.string(), object: v.literal('response'), deleted: v.literal(true) }),
+    handler: async ({ holder, params: { response_id: id } }) => {
+      const key = storedOf(context, holder).key('response', id);
+      if (!(await store.documents.remove(key))) throw unknown('response', id, 'response_id');
+      return { id, object: 'response' as const, deleted: true as const };
+    },
+  });
+
+  addEndpoint(server, {
+    path: `GET ${path}/input_items`,
+    tag: 'Text',
+    summary: 'The input of a stored response',
+    query: itemQuery,
+    answer: itemList,
+    handler: async ({ holder, params: { response_id: id }, query: { limit, order, after } }) => {
+      const { input } = await found(context, holder, id);
+      const items = input.map((one, at) => withId(one, id, at));
+      if (order === 'desc') items.reverse();
+      const start = after === undefined ? 0 : items.findIndex((one) => one['id'] === after) + 1;
+      if (after !== undefined && start === 0) throw unknown('item', after, 'after');
+      return listOf(items.slice(start, start + limit), items.length > start + limit);
+    },
+  });
+}
+
+async function found(context: AppContext, holder: KeyHolder, id: string): Promise<StoredResponse> {
+  const stored = await storedOf(context, holder).response(id);
+  if (stored) return stored;
+  throw unknown('response', id, 'response_id');
+}
+
+/** An item of an input, whose identifier follows from the response's where the client has sent none. */
+function withId(one: Json, response: string, at: number): Json {
+  const kind = one['role'] === undefined ? 'item' : 'msg';
+  const own = one['id'];
+  return shownItem(
+    one,
+    typeof own === 'string' ? own : `${kind}_${response.replace(/^resp_/, '')}_${at}`,
+  );
+}

@@ -1,0 +1,137 @@
+import { reasoningOf } from '../../config/catalog/catalog.ts';
+import { Failure } from '../../failure.ts';
+import { isObject, listOf, objectsOf } from '../../schema/untrusted.ts';
+import type { Json } from '../canonical/canonical.ts';
+import { isReference } from '../dialects/responses/item-fields.ts';
+import type { TextExecution } from '../execution/execution.ts';
+import { hasRouteOf, isShared, mayLeaveServer } from '../execution/model-routes.ts';
+import { Allowance } from '../policy/allowance.ts';
+import {
+  isCompaction,
+  itemsOf,
+  type Lookup,
+  rebuild,
+  UnknownReference,
+} from '../stored/history.ts';
+import { OpeningStream } from '../stored/response-frames.ts';
+import { StoredResponses } from '../stored/stored-responses.ts';
+import type { GatewayServices, Stage } from './stage.ts';
+
+const ENCRYPTED = 'reasoning.encrypted_content';
+
+/** Bytes of all conversations that requests in progress have rebuilt. */
+const MAX_REBUILT = 256 * 2 ** 20;
+
+/** Gives a request of responses the conversation that it continues, and decides whether its answer is stored. */
+export const restoreHistory: Stage = (execution, services) => {
+  const { call, config, request } = execution;
+  if (request.dialect !== 'responses') return;
+  const { body } = request;
+  const isStored = config.responses.retention > 0 && body['store'] !== false;
+  if (!isStored && !refers(body)) {
+    if (call.earlier) execution.keeping = keepingOf(body, false);
+    return;
+  }
+  return refers(body)
+    ? restore(execution, services, isStored)
+    : begin(execution, { ...keepingOf(body, isStored) });
+};
+
+function refers(body: Json): boolean {
+  const { previous_response_id: previous, conversation, input } = body;
+  if ((previous ?? null) !== null || (conversation ?? null) !== null) return true;
+  return objectsOf(input).some((item) => isReference(item) || isCompaction(item));
+}
+
+function keepingOf({ input }: Json, isStored: boolean) {
+  return { own: itemsOf(input), previous: null, conversation: null, isStored };
+}
+
+async function restore(
+  execution: TextExecution,
+  services: GatewayServices,
+  isStored: boolean,
+): Promise<void> {
+  const { call, config, request } = execution;
+  const { store } = services;
+  const stored = new StoredResponses(store, call.holder.account.id, config);
+  const most = config.server.bodyLimit;
+  let rebuilt: Awaited<ReturnType<typeof rebuild>>;
+  try {
+    rebuilt = await rebuild(request.body, withEarlier(stored, call.earlier), most);
+  } catch (error) {
+    // What the provider itself keeps is for it to know, where it speaks this format.
+    if (error instanceof UnknownReference && (await isAtProvider(execution, services))) return;
+    throw error;
+  }
+  const { input, own, previous, conversation } = rebuilt;
+  const bytes = Buffer.byteLength(JSON.stringify(input));
+  services.rebuilt.bytes += bytes;
+  execution.onEnd = () => {
+    services.rebuilt.bytes -= bytes;
+  };
+  if (services.rebuilt.bytes > MAX_REBUILT) {
+    throw new Failure('service_error', 'too many long conversations at once; try again', {
+      code: 'overloaded',
+    });
+  }
+  const { previous_response_id: _, conversation: __, ...others } = request.body;
+  execution.call = { ...call, bytes: (call.bytes ?? 0) + bytes };
+  execution.decode({ ...others, input });
+  begin(execution, { own, previous, conversation, isStored });
+}
+
+/** Whether the account may name what a provider stores, and it was the provider that gave it. */
+async function isAtProvider(
+  { call, config, model, modelId, request }: TextExecution,
+  { store }: GatewayServices,
+): Promise<boolean> {
+  if (!mayLeaveServer(model, config) || !hasRouteOf('responses', model, config)) return false;
+  if (!isShared(model, config)) return true;
+  const { previous_response_id: previous, conversation } = request.body;
+  const allowance = new Allowance(modelId, model, call.holder);
+  if (allowance.allows(previous == null ? 'conversation' : 'previous_response_id')) return true;
+  const named = previous ?? (isObject(conversation) ? conversation['id'] : conversation);
+  const given = await store.findProviderObjects(call.holder.account.id, [String(named)]);
+  return given.size > 0;
+}
+
+/** Responses of a connection first, then those of the account. */
+function withEarlier(stored: StoredResponses, earlier: TextExecution['call']['earlier']): Lookup {
+  if (earlier === undefined) return stored;
+  return {
+    response: async (id) => earlier.find(id) ?? (await stored.response(id)),
+    item: (id) => stored.item(id),
+    conversation: (id, most) => stored.conversation(id, most),
+  };
+}
+
+function begin(execution: TextExecution, keeping: NonNullable<TextExecution['keeping']>): void {
+  execution.keeping = keeping;
+  if (!keeping.isStored) return;
+  const { request, model, call } = execution;
+  const include = listOf(request.body['include']);
+  // Oriel has the only copy: without its encrypted content the provider could not read its reasoning again.
+  const reasons = reasoningOf(model).supported_efforts.length > 0 && !include.includes(ENCRYPTED);
+  const body = {
+    ...request.body,
+    ...{ store: false, ...(reasons && { include: [...include, ENCRYPTED] }) },
+  };
+  const advice = request.advice.filter((path) => path !== 'store');
+  execution.request = { ...request, body, advice };
+  const change = (response: Json) => ({ ...response, ...headOf(keeping) });
+  execution.call = { ...call, response: new OpeningStream(call.response, change) };
+}
+
+/** What a response says of where it is kept. */
+export function headOf({
+  previous,
+  conversation,
+  isStored,
+}: NonNullable<TextExecution['keeping']>) {
+  return {
+    store: isStored,
+    previous_response_id: previous,
+    ...(conversation !== null && { conversation: { id: conversation } }),
+  };
+}

@@ -1,0 +1,197 @@
+import { Failure } from '../../failure.ts';
+import { isObject, listOf, nonEmptyTextOf, objectsOf, textOf } from '../../schema/untrusted.ts';
+import type { Json } from '../canonical/canonical.ts';
+import { isReference } from '../dialects/responses/item-fields.ts';
+
+/** A response as far as later requests need it. */
+export interface StoredResponse {
+  /** The response as clients get it. */
+  readonly response: Json;
+  /** The items that its request added to the conversation; those of the client have no identifiers that Oriel made. */
+  readonly input: readonly Json[];
+  /** Identifier of the response that it continues; null for none. */
+  readonly previous: string | null;
+  /** Identifier of the conversation that it belongs to; null for none. */
+  readonly conversation: string | null;
+}
+
+/** Where earlier responses and items are looked up. All methods return undefined for what is not known. */
+export interface Lookup {
+  response(id: string): Promise<StoredResponse | undefined>;
+  item(id: string): Promise<Json | undefined>;
+  /** The items of a conversation, in order. @param most bytes above which it throws */
+  conversation(id: string, most: number): Promise<readonly Json[] | undefined>;
+}
+
+/** A request with the whole conversation. */
+export interface Rebuilt {
+  /** All items, for a provider that knows none of them. */
+  readonly input: readonly Json[];
+  /** The items that the request itself has. */
+  readonly own: readonly Json[];
+  readonly previous: string | null;
+  readonly conversation: string | null;
+}
+
+/** Responses of one chain. */
+const MAX_RESPONSES = 1000;
+
+/** What a request refers to was not found. */
+export class UnknownReference extends Failure {}
+
+/**
+ * Rebuilds the conversation that a request continues: by `previous_response_id`, `conversation`, and references to items.
+ *
+ * @param most bytes of the conversation
+ * @throws UnknownReference where there is no such response or conversation, or a part of it was deleted
+ */
+export async function rebuild(body: Json, lookup: Lookup, most: number): Promise<Rebuilt> {
+  const previous = nonEmptyTextOf(body['previous_response_id']);
+  const { conversation: named = null } = body;
+  const conversation = nonEmptyTextOf(isObject(named) ? named['id'] : named);
+  if (previous !== null && conversation !== null) {
+    const message = 'expected previous_response_id or conversation, received both';
+    // A provider that keeps both may say what it means.
+    throw new UnknownReference('invalid_request', message, { param: 'previous_response_id' });
+  }
+  let left = most;
+  const count = (items: readonly Json[]) => {
+    for (const item of items) left -= Buffer.byteLength(JSON.stringify(item));
+    if (left < 0) throw tooLong(most);
+    return items;
+  };
+  const own: Json[] = [];
+  const sent: Json[] = [];
+  for (const item of itemsOf(body['input'])) {
+    const isStored = isReference(item) && typeof item['id'] === 'string';
+    const known = isStored ? await lookup.item(item['id'] as string) : undefined;
+    own.push(known ?? item);
+    if (known) sent.push(...replayed(known));
+    else sent.push(isCompaction(item) ? summaryOf(item) : item);
+  }
+  count(own);
+  const earlier =
+    previous === null
+      ? await conversationItems(conversation, lookup, left)
+      : await chainOf(previous, lookup, count);
+  // Items that a client repeats from the conversation are there once.
+  const repeated = new Set(own.map(({ id }) => id).filter((id) => typeof id === 'string'));
+  const kept = earlier.filter(({ id }) => !repeated.has(id as string));
+  return { input: [...kept.flatMap(replayed), ...sent], own, previous, conversation };
+}
+
+/** The items of a chain of responses, oldest first. */
+async function chainOf(
+  last: string,
+  lookup: Lookup,
+  count: (items: readonly Json[]) => readonly Json[],
+): Promise<readonly Json[]> {
+  const parts: (readonly Json[])[] = [];
+  const seen = new Set<string>();
+  for (let id: string | null = last; id !== null; ) {
+    if (seen.has(id) || seen.size === MAX_RESPONSES) {
+      const message = `expected at most ${MAX_RESPONSES} responses in a chain; begin a new one with their summary`;
+      throw new Failure('invalid_request', message, { param: 'previous_response_id' });
+    }
+    seen.add(id);
+    const found: StoredResponse | undefined = await lookup.response(id);
+    if (found === undefined) throw unknownResponse(id, last);
+    const { status } = found.response;
+    if (status === 'queued' || status === 'in_progress') {
+      const message = `the response ${JSON.stringify(id)} is not complete`;
+      throw new Failure('invalid_request', message, { param: 'previous_response_id' });
+    }
+    const { conversation, input } = found;
+    const output = objectsOf(found.response['output']);
+    parts.push(count([...input, ...output]));
+    if (conversation !== null) {
+      const before = (await lookup.conversation(conversation, Infinity)) ?? [];
+      // What came before this response.
+      const own = new Set([...input, ...output].map((item) => item['id']));
+      const end = before.findIndex((item) => own.has(item['id']));
+      parts.push(count(end === -1 ? before : before.slice(0, Math.max(0, end - input.length))));
+    }
+    id = found.previous;
+  }
+  return parts.reverse().flat();
+}
+
+async function conversationItems(
+  id: string | null,
+  lookup: Lookup,
+  left: number,
+): Promise<readonly Json[]> {
+  if (id === null) return [];
+  const items = await lookup.conversation(id, left);
+  if (items !== undefined) return items;
+  const message = `there is no conversation ${JSON.stringify(id)}`;
+  throw new UnknownReference('invalid_request', message, {
+    code: 'document_not_found',
+    param: 'conversation',
+  });
+}
+
+function unknownResponse(id: string, last: string): Failure {
+  const what = `there is no response ${JSON.stringify(id)}`;
+  const options = { code: 'document_not_found', param: 'previous_response_id' } as const;
+  if (id === last) return new UnknownReference('invalid_request', what, options);
+  const message = `${what}, which ${JSON.stringify(last)} continues: it was deleted, or has expired`;
+  return new Failure('invalid_request', message, options);
+}
+
+export function tooLong(most: number): Failure {
+  const message = `the conversation has more than ${most} bytes (server.bodyLimit); begin a new one with its summary`;
+  return new Failure('invalid_request', message, { code: 'context_length_exceeded' });
+}
+
+/** The input of a request as items. */
+export function itemsOf(input: unknown): readonly Json[] {
+  if (typeof input !== 'string') return objectsOf(input);
+  return [{ type: 'message', role: 'user', content: [{ type: 'input_text', text: input }] }];
+}
+
+/** An item as lists show it: every message has a type and parts. */
+export function shownItem(item: Json, id: string): Json {
+  const { content, role } = item;
+  const type = role === 'assistant' ? 'output_text' : 'input_text';
+  const parts = typeof content === 'string' && { content: [{ type, text: content }] };
+  return { type: 'message', ...item, ...parts, id };
+}
+
+/** Items that providers accept without an identifier. */
+const NAMELESS: ReadonlySet<unknown> = new Set([
+  ...[undefined, null, 'message', 'function_call', 'function_call_output', 'custom_tool_call'],
+  'custom_tool_call_output',
+]);
+
+/** An earlier item as a provider gets it that does not know it. */
+function replayed(item: Json): readonly Json[] {
+  const { id, type, encrypted_content: encrypted } = item;
+  if (isCompaction(item)) return [summaryOf(item)];
+  if (type === 'reasoning' && textOf(encrypted) === '') {
+    // The provider that made it does not return it, and others cannot read it.
+    return listOf(item['content']).length === 0 ? [] : [item];
+  }
+  if (isReference(item) || typeof id !== 'string' || !NAMELESS.has(type)) return [item];
+  const { id: _, ...nameless } = item;
+  return [nameless];
+}
+
+/** How the encrypted content of a compaction begins that Oriel made. */
+const SUMMARY = 'oriel-summary:';
+
+export function compaction(id: string, summary: string): Json {
+  const content = `${SUMMARY}${Buffer.from(summary).toString('base64')}`;
+  return { id, type: 'compaction', encrypted_content: content };
+}
+
+/** Whether Oriel made a compaction. */
+export function isCompaction({ type, encrypted_content: content }: Json): boolean {
+  return type === 'compaction' && textOf(content).startsWith(SUMMARY);
+}
+
+function summaryOf({ encrypted_content: content }: Json): Json {
+  const summary = Buffer.from(textOf(content).slice(SUMMARY.length), 'base64').toString();
+  const part = { type: 'input_text', text: `Summary of the conversation so far:\n\n${summary}` };
+  return { type: 'message', role: 'user', content: [part] };
+}

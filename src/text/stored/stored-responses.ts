@@ -1,0 +1,158 @@
+import type { Config } from '../../config/settings/schema.ts';
+import { Failure } from '../../failure.ts';
+import { objectsOf, textOf } from '../../schema/untrusted.ts';
+import type { Document, DocumentKey, NewDocument } from '../../store/document.ts';
+import { newId } from '../../store/identifier.ts';
+import type { Store } from '../../store/store.ts';
+import type { Json } from '../canonical/canonical.ts';
+import { type Lookup, type StoredResponse, shownItem, tooLong } from './history.ts';
+
+/** Items that are read at once. */
+const PAGE = 100;
+
+const PREFIXES: Readonly<Record<string, string>> = {
+  message: 'msg',
+  reasoning: 'rs',
+  function_call: 'fc',
+  function_call_output: 'fco',
+};
+
+/** Responses, conversations and their items of one account. */
+export class StoredResponses implements Lookup {
+  readonly #store: Store;
+  readonly #accountId: string;
+  readonly #settings: Config['responses'];
+
+  constructor(store: Store, accountId: string, { responses }: Pick<Config, 'responses'>) {
+    this.#store = store;
+    this.#accountId = accountId;
+    this.#settings = responses;
+  }
+
+  get #quota() {
+    const { maxCount: count, maxSize: bytes } = this.#settings;
+    return { count, bytes };
+  }
+
+  key(kind: DocumentKey['kind'], id: string): DocumentKey {
+    return { kind, accountId: this.#accountId, id };
+  }
+
+  find(kind: DocumentKey['kind'], id: string): Promise<Document | undefined> {
+    return this.#store.documents.find(this.key(kind, id));
+  }
+
+  async response(id: string): Promise<StoredResponse | undefined> {
+    return (await this.find('response', id))?.body as StoredResponse | undefined;
+  }
+
+  async item(id: string): Promise<Json | undefined> {
+    const found = await this.find('response_item', id);
+    if (found === undefined) return (await this.find('conversation_item', id))?.body as Json;
+    const stored = await this.response(found.parent!);
+    return objectsOf(stored?.response['output']).find((item) => item['id'] === id);
+  }
+
+  async conversation(id: string, most: number): Promise<readonly Json[] | undefined> {
+    if ((await this.find('conversation', id)) === undefined) return undefined;
+    const { documents } = this.#store;
+    const items: Json[] = [];
+    let bytes = 0;
+    for (let after: string | undefined; ; ) {
+      const query = { kind: 'conversation_item', accountId: this.#accountId, parent: id } as const;
+      const page = await documents.list({ ...query, limit: PAGE, ...(after && { after }) });
+      for (const { body } of page.documents) {
+        bytes += Buffer.byteLength(JSON.stringify(body));
+        items.push(body as Json);
+      }
+      if (bytes > most) throw tooLong(most);
+      if (!page.hasMore) return items;
+      after = page.documents.at(-1)!.id;
+    }
+  }
+
+  /**
+   * Keeps a response for the retention, and adds its items to its conversation.
+   *
+   * @throws Failure insufficient_quota, `store_unavailable`
+   */
+  async keep(stored: StoredResponse, isOpen = false, more: object = {}): Promise<Document> {
+    const { documents } = this.#store;
+    const { response, conversation } = stored;
+    const id = textOf(response['id']);
+    const expiresAt = this.#store.now + this.#settings.retention;
+    const kept: NewDocument = {
+      ...{ ...this.key('response', id), parent: null, expiresAt, isOpen },
+      body: { ...stored, ...more },
+    };
+    const parts = this.#partsOf(id, response, expiresAt);
+    if (conversation !== null) await this.append(conversation, itemsIn(stored));
+    try {
+      return (await documents.add([kept, ...parts], this.#quota))[0]!;
+    } catch (error) {
+      if (!(error instanceof Failure) || error.code !== 'document_exists') throw error;
+      // A provider, or a deterministic server, has given the same identifiers again.
+      for (const document of [kept, ...parts]) await documents.remove(document);
+      return (await documents.add([kept, ...parts], this.#quota))[0]!;
+    }
+  }
+
+  #partsOf(parent: string, response: Json, expiresAt: number): readonly NewDocument[] {
+    const ids = new Set(objectsOf(response['output']).map((item) => textOf(item['id'])));
+    ids.delete('');
+    return Array.from(ids, (id) => ({
+      ...{ ...this.key('response_item', id), parent, expiresAt, isOpen: false, body: null },
+    }));
+  }
+
+  /** Completes a response that was kept before its end. */
+  async finish(document: Document, stored: StoredResponse, more: object | null): Promise<Document> {
+    const { documents } = this.#store;
+    const parts = this.#partsOf(document.id, stored.response, document.expiresAt ?? 0);
+    for (const part of parts) {
+      await documents.remove(part);
+      await documents.add([part]);
+    }
+    const { conversation } = stored;
+    if (conversation !== null) await this.append(conversation, itemsIn(stored));
+    return documents.change(document, { body: { ...stored, ...more }, isOpen: more !== null });
+  }
+
+  /** Adds items to a conversation. Those without an identifier, or with one that is taken, get a new one. */
+  async append(conversation: string, items: readonly Json[]): Promise<readonly Json[]> {
+    const named: Json[] = [];
+    const seen = new Set<string>();
+    for (const item of items) {
+      const id = textOf(item['id']);
+      const isTaken = id === '' || seen.has(id) || (await this.find('conversation_item', id));
+      const own = isTaken ? newId(PREFIXES[String(item['type'] ?? 'message')] ?? 'item') : id;
+      seen.add(own);
+      named.push(shownItem(item, own));
+    }
+    await this.#store.documents.add(
+      named.map((body) => ({
+        ...this.key('conversation_item', textOf(body['id'])),
+        ...{ parent: conversation, expiresAt: null, isOpen: false, body },
+      })),
+      this.#quota,
+    );
+    return named;
+  }
+
+  async create(metadata: Json): Promise<Document> {
+    const key = this.key('conversation', newId('conv'));
+    const conversation = {
+      ...key,
+      parent: null,
+      expiresAt: null,
+      isOpen: false,
+      body: { metadata },
+    };
+    return (await this.#store.documents.add([conversation], this.#quota))[0]!;
+  }
+}
+
+/** The items that a response adds to its conversation. */
+function itemsIn({ input, response }: StoredResponse): readonly Json[] {
+  return [...input, ...objectsOf(response['output'])];
+}
