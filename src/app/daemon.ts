@@ -135,11 +135,12 @@ async function openForClients(start: Start, services: Services): Promise<Daemon>
 
 /** Resumes tasks and callbacks of an earlier process while the first requests are served. */
 function startBackgroundWork(
-  { media, callbacks, retentionSweeper, opened, alerts, backups }: Services,
+  { media, callbacks, background, retentionSweeper, opened, alerts, backups }: Services,
   log: Logger,
 ): void {
   inBackground(media.runner.start(), 'open tasks could not be resumed', log);
   inBackground(callbacks.start(), 'open callbacks could not be resumed', log);
+  background.start();
   if (!opened.isClockAhead) retentionSweeper.start();
   alerts.start();
   backups.start();
@@ -154,9 +155,10 @@ async function close(
   services: Services,
   isReplaced: boolean,
 ): Promise<void> {
-  const { servers, draining, media, text, pool } = services;
+  const { servers, draining, media, text, background, pool } = services;
   draining.abort(isReplaced ? REPLACED : undefined);
   media.runner.drain();
+  background.drain();
   if (handsOver(services.opened.store)) await closeListener(servers.server.server);
   // After the grace connections are closed, which aborts their requests.
   const cut = setTimeout(() => {

@@ -15,6 +15,7 @@ import type { AuditLog } from '../store/audit/log.ts';
 import { openAudit, recordRecovery } from '../store/audit/log.ts';
 import { placeOf } from '../store/drivers/open.ts';
 import type { TextGateway } from '../text/gateway.ts';
+import type { BackgroundResponses } from '../text/stored/background.ts';
 import { TextThreads } from '../threads/text-threads.ts';
 import { UpstreamClient } from '../upstream/client.ts';
 import { DaemonAlerts } from './alerts.ts';
@@ -38,6 +39,7 @@ export interface Services extends DaemonMedia {
   readonly servers: Servers;
   readonly draining: AbortController;
   readonly text: TextGateway;
+  readonly background: BackgroundResponses;
   readonly pool: SharedPool;
   readonly telemetry: DaemonTelemetry;
   readonly cassettes: CassetteUpstream | null;
@@ -122,7 +124,7 @@ export async function startServices(start: Start): Promise<Services> {
   const parts: Parts = { ...start, ...own };
   const gateways = createText(parts);
   const daemonMedia = await createMedia(parts);
-  const { text, embeddings } = gateways;
+  const { text, embeddings, background } = gateways;
   const routings = [text.routing, embeddings.routing, daemonMedia.media.routing];
   metrics.watchRouting(routings);
   daemonAlerts.routings = routings;
@@ -174,7 +176,17 @@ export async function startServices(start: Start): Promise<Services> {
     const { type, code, upstreamStatus: status } = cause;
     providerHealth.failed(provider, { type, code, status, message: fault!, key: null });
   };
-  const services = { opened, audit, firstKey, servers, draining, text, pool, telemetry };
+  const services = {
+    opened,
+    audit,
+    firstKey,
+    servers,
+    draining,
+    text,
+    background,
+    pool,
+    telemetry,
+  };
   return { ...daemonMedia, ...services, catalog, cassettes, alerts, backups };
 }
 

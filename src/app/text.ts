@@ -7,6 +7,7 @@ import type { TextObserver } from '../text/billing/charge-report.ts';
 import { TokenCounter } from '../text/counting/token-counter.ts';
 import { EmbeddingsGateway } from '../text/embeddings/gateway.ts';
 import { TextGateway } from '../text/gateway.ts';
+import { BackgroundResponses } from '../text/stored/background.ts';
 import { type Parts, warnRarely } from './start.ts';
 
 /** The gateways of text and embeddings, and the counter of tokens. */
@@ -44,15 +45,20 @@ export function createText({
     onFault: warnRarely(log, 'cached answers cannot be read or written'),
   });
   closers.add(() => cache.close());
+  const text = new TextGateway({
+    config,
+    store,
+    upstream,
+    cache,
+    observer,
+    admitPrompt: (prompt, param, client) => screenPrompt(textThreads, prompt, param, { client }),
+  });
+  const onFault = warnRarely(log, 'a response in the background waits for the store');
+  const background = new BackgroundResponses({ text, store, upstream, config, onFault });
+  closers.add(() => background.close());
   return {
-    text: new TextGateway({
-      config,
-      store,
-      upstream,
-      cache,
-      observer,
-      admitPrompt: (prompt, param, client) => screenPrompt(textThreads, prompt, param, { client }),
-    }),
+    text,
+    background,
     embeddings: new EmbeddingsGateway({ config, store, upstream, cache, observer }),
     tokenCounter: new TokenCounter({ config, upstream, textThreads, observer: routingObserver }),
   };

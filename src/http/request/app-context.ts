@@ -17,6 +17,7 @@ import type { Tracer } from '../../telemetry/tracer.ts';
 import type { TokenCounter } from '../../text/counting/token-counter.ts';
 import type { EmbeddingsGateway } from '../../text/embeddings/gateway.ts';
 import type { TextGateway } from '../../text/gateway.ts';
+import type { BackgroundResponses } from '../../text/stored/background.ts';
 import type { TextThreads } from '../../threads/text-threads.ts';
 import type { RequestLimits } from '../limits/request-limits.ts';
 import type { Metrics } from '../observability/metrics.ts';
@@ -42,6 +43,7 @@ export interface AppContext {
   readonly catalog: CatalogContext;
   readonly limits: RequestLimits;
   readonly text: TextGateway;
+  readonly background: BackgroundResponses;
   readonly tokenCounter: TokenCounter;
   readonly embeddings: EmbeddingsGateway;
   readonly media: Media;

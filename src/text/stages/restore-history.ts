@@ -6,14 +6,7 @@ import { isReference } from '../dialects/responses/item-fields.ts';
 import type { TextExecution } from '../execution/execution.ts';
 import { hasRouteOf, isShared, mayLeaveServer } from '../execution/model-routes.ts';
 import { Allowance } from '../policy/allowance.ts';
-import {
-  isCompaction,
-  itemsOf,
-  type Lookup,
-  rebuild,
-  UnknownReference,
-} from '../stored/history.ts';
-import { OpeningStream } from '../stored/response-frames.ts';
+import { itemsOf, type Lookup, rebuild, UnknownReference } from '../stored/history.ts';
 import { StoredResponses } from '../stored/stored-responses.ts';
 import type { GatewayServices, Stage } from './stage.ts';
 
@@ -40,7 +33,7 @@ export const restoreHistory: Stage = (execution, services) => {
 function refers(body: Json): boolean {
   const { previous_response_id: previous, conversation, input } = body;
   if ((previous ?? null) !== null || (conversation ?? null) !== null) return true;
-  return objectsOf(input).some((item) => isReference(item) || isCompaction(item));
+  return objectsOf(input).some(isReference);
 }
 
 function keepingOf({ input }: Json, isStored: boolean) {
@@ -109,7 +102,7 @@ function withEarlier(stored: StoredResponses, earlier: TextExecution['call']['ea
 function begin(execution: TextExecution, keeping: NonNullable<TextExecution['keeping']>): void {
   execution.keeping = keeping;
   if (!keeping.isStored) return;
-  const { request, model, call } = execution;
+  const { request, model } = execution;
   const include = listOf(request.body['include']);
   // Oriel has the only copy: without its encrypted content the provider could not read its reasoning again.
   const reasons = reasoningOf(model).supported_efforts.length > 0 && !include.includes(ENCRYPTED);
@@ -119,19 +112,4 @@ function begin(execution: TextExecution, keeping: NonNullable<TextExecution['kee
   };
   const advice = request.advice.filter((path) => path !== 'store');
   execution.request = { ...request, body, advice };
-  const change = (response: Json) => ({ ...response, ...headOf(keeping) });
-  execution.call = { ...call, response: new OpeningStream(call.response, change) };
-}
-
-/** What a response says of where it is kept. */
-export function headOf({
-  previous,
-  conversation,
-  isStored,
-}: NonNullable<TextExecution['keeping']>) {
-  return {
-    store: isStored,
-    previous_response_id: previous,
-    ...(conversation !== null && { conversation: { id: conversation } }),
-  };
 }

@@ -4,7 +4,6 @@ import { isObject } from '../../schema/untrusted.ts';
 import type { Json } from '../canonical/canonical.ts';
 import { withResponses } from '../stored/response-frames.ts';
 import { StoredResponses } from '../stored/stored-responses.ts';
-import { headOf } from './restore-history.ts';
 import type { Stage } from './stage.ts';
 
 /** Keeps the answer before its end is sent, so that the next request can continue it. */
@@ -13,7 +12,11 @@ export const storeAnswer: Stage = async (execution, { store }) => {
   if (keeping === null || outcome === null || outcome.failure !== null) return;
   const { own: input, previous, conversation } = keeping;
   let response: Json | null = null;
-  const head = headOf(keeping);
+  const head = {
+    store: keeping.isStored,
+    previous_response_id: previous,
+    ...(conversation !== null && { conversation: { id: conversation } }),
+  };
   const read = (found: Json) => {
     response = { ...found, ...head };
     return response;

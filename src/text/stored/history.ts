@@ -66,8 +66,7 @@ export async function rebuild(body: Json, lookup: Lookup, most: number): Promise
     const isStored = isReference(item) && typeof item['id'] === 'string';
     const known = isStored ? await lookup.item(item['id'] as string) : undefined;
     own.push(known ?? item);
-    if (known) sent.push(...replayed(known));
-    else sent.push(isCompaction(item) ? summaryOf(item) : item);
+    sent.push(...(known ? replayed(known) : [item]));
   }
   count(own);
   const earlier =
@@ -105,11 +104,8 @@ async function chainOf(
     const output = objectsOf(found.response['output']);
     parts.push(count([...input, ...output]));
     if (conversation !== null) {
-      const before = (await lookup.conversation(conversation, Infinity)) ?? [];
-      // What came before this response.
-      const own = new Set([...input, ...output].map((item) => item['id']));
-      const end = before.findIndex((item) => own.has(item['id']));
-      parts.push(count(end === -1 ? before : before.slice(0, Math.max(0, end - input.length))));
+      const message = `${JSON.stringify(id)} belongs to the conversation ${conversation}: continue that`;
+      throw new Failure('invalid_request', message, { param: 'previous_response_id' });
     }
     id = found.previous;
   }
@@ -167,7 +163,6 @@ const NAMELESS: ReadonlySet<unknown> = new Set([
 /** An earlier item as a provider gets it that does not know it. */
 function replayed(item: Json): readonly Json[] {
   const { id, type, encrypted_content: encrypted } = item;
-  if (isCompaction(item)) return [summaryOf(item)];
   if (type === 'reasoning' && textOf(encrypted) === '') {
     // The provider that made it does not return it, and others cannot read it.
     return listOf(item['content']).length === 0 ? [] : [item];
@@ -175,23 +170,4 @@ function replayed(item: Json): readonly Json[] {
   if (isReference(item) || typeof id !== 'string' || !NAMELESS.has(type)) return [item];
   const { id: _, ...nameless } = item;
   return [nameless];
-}
-
-/** How the encrypted content of a compaction begins that Oriel made. */
-const SUMMARY = 'oriel-summary:';
-
-export function compaction(id: string, summary: string): Json {
-  const content = `${SUMMARY}${Buffer.from(summary).toString('base64')}`;
-  return { id, type: 'compaction', encrypted_content: content };
-}
-
-/** Whether Oriel made a compaction. */
-export function isCompaction({ type, encrypted_content: content }: Json): boolean {
-  return type === 'compaction' && textOf(content).startsWith(SUMMARY);
-}
-
-function summaryOf({ encrypted_content: content }: Json): Json {
-  const summary = Buffer.from(textOf(content).slice(SUMMARY.length), 'base64').toString();
-  const part = { type: 'input_text', text: `Summary of the conversation so far:\n\n${summary}` };
-  return { type: 'message', role: 'user', content: [part] };
 }

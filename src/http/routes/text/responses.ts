@@ -2,15 +2,23 @@ import type { FastifyInstance } from 'fastify';
 import * as v from 'valibot';
 import { Failure } from '../../../failure.ts';
 import { integer, optional, withDefault } from '../../../schema/fields.ts';
+import type { Document } from '../../../store/document.ts';
 import type { KeyHolder } from '../../../store/store.ts';
 import type { Json } from '../../../text/canonical/canonical.ts';
 import { type StoredResponse, shownItem } from '../../../text/stored/history.ts';
 import { StoredResponses } from '../../../text/stored/stored-responses.ts';
 import type { AppContext } from '../../request/app-context.ts';
 import { addEndpoint } from '../../request/endpoint.ts';
+import { disconnectSignal } from '../../transport/client-disconnect.ts';
+import { sendEvents } from '../../transport/sse-response.ts';
 
 export const item = v.looseObject({ id: v.string(), type: v.string() });
 const response = v.looseObject({ id: v.string(), object: v.literal('response') });
+
+const streamQuery = v.object({
+  stream: optional(v.boolean(), 'whether the answer is a stream of its events'),
+  starting_after: optional(integer(0), 'sequence number of the last known event'),
+});
 
 export const itemQuery = v.object({
   limit: withDefault(integer(1, 100), 20, 'items of the page'),
@@ -47,16 +55,34 @@ export function unknown(what: string, id: string, param: string): Failure {
 
 /** Stored responses, in OpenAI's shape. */
 export function responseRoutes(server: FastifyInstance, context: AppContext): void {
-  const { store } = context;
+  const { store, background } = context;
   const path = '/v1/responses/:response_id' as const;
 
   addEndpoint(server, {
     path: `GET ${path}`,
     tag: 'Text',
-    summary: 'A stored response',
+    summary: 'A stored response; with stream, its events',
+    query: streamQuery,
     answer: response,
-    handler: async ({ holder, params: { response_id: id } }) =>
-      (await found(context, holder, id)).response as v.InferOutput<typeof response>,
+    handler: async (request, reply) => {
+      const { holder, params, query } = request;
+      const document = await found(context, holder, params.response_id);
+      if (!query.stream) return shown(document) as v.InferOutput<typeof response>;
+      const after = query.starting_after ?? -1;
+      const events = background.follow(document, after, disconnectSignal(reply));
+      return sendEvents(request, reply, events);
+    },
+  });
+
+  addEndpoint(server, {
+    path: `POST ${path}/cancel`,
+    tag: 'Text',
+    summary: 'Cancel a response in the background',
+    answer: response,
+    handler: async ({ holder, params }) => {
+      const document = await found(context, holder, params.response_id);
+      return (await background.cancel(document)) as v.InferOutput<typeof response>;
+    },
   });
 
   addEndpoint(server, {
@@ -78,7 +104,7 @@ export function responseRoutes(server: FastifyInstance, context: AppContext): vo
     query: itemQuery,
     answer: itemList,
     handler: async ({ holder, params: { response_id: id }, query: { limit, order, after } }) => {
-      const { input } = await found(context, holder, id);
+      const { input } = (await found(context, holder, id)).body as StoredResponse;
       const items = input.map((one, at) => withId(one, id, at));
       if (order === 'desc') items.reverse();
       const start = after === undefined ? 0 : items.findIndex((one) => one['id'] === after) + 1;
@@ -88,11 +114,13 @@ export function responseRoutes(server: FastifyInstance, context: AppContext): vo
   });
 }
 
-async function found(context: AppContext, holder: KeyHolder, id: string): Promise<StoredResponse> {
-  const stored = await storedOf(context, holder).response(id);
-  if (stored) return stored;
+async function found(context: AppContext, holder: KeyHolder, id: string): Promise<Document> {
+  const document = await storedOf(context, holder).find('response', id);
+  if (document) return document;
   throw unknown('response', id, 'response_id');
 }
+
+const shown = ({ body }: Document) => (body as StoredResponse).response;
 
 /** An item of an input, whose identifier follows from the response's where the client has sent none. */
 function withId(one: Json, response: string, at: number): Json {

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import * as v from 'valibot';
+import type { Json } from '../../../text/canonical/canonical.ts';
 import { TextReport } from '../../../text/canonical/report.ts';
 import { ESTIMATE_HEADER } from '../../../text/counting/token-counter.ts';
 import type { Dialect } from '../../../text/dialects/dialect.ts';
@@ -7,6 +8,8 @@ import type { Endpoint, RequestAddress } from '../../../text/dialects/endpoint.t
 import { fieldRows } from '../../../text/dialects/field-rows.ts';
 import { allDialects } from '../../../text/dialects/registry.ts';
 import { IGNORED_HEADER, pathsHeader } from '../../../text/execution/execution.ts';
+import { isBackground } from '../../../text/stored/background.ts';
+import type { StoredResponse } from '../../../text/stored/history.ts';
 import { LightAbortSignal } from '../../../upstream/abort-signal.ts';
 import { beginCopy } from '../../observability/request-bodies.ts';
 import { EVENT_STREAM } from '../../openapi/openapi.ts';
@@ -16,7 +19,7 @@ import { addEndpoint } from '../../request/endpoint.ts';
 import { readTags } from '../../request/tags.ts';
 import { disconnectSignal, onClientDisconnect } from '../../transport/client-disconnect.ts';
 import { scheduleEndOfTick } from '../../transport/end-of-tick.ts';
-import { SseResponse } from '../../transport/sse-response.ts';
+import { SseResponse, sendEvents } from '../../transport/sse-response.ts';
 
 /** The document's entry for answers that are always streamed. */
 const STREAMED = { description: 'Success', content: EVENT_STREAM };
@@ -59,6 +62,10 @@ export function textRoutes(server: FastifyInstance, context: AppContext): void {
       const { stream } = endpoint;
       const handler = async (request: TextHttpRequest, reply: FastifyReply) => {
         if (requestIdHeader !== undefined) reply.header(requestIdHeader, request.id);
+        if (name === 'responses' && context.config.responses.retention > 0) {
+          const { body } = request;
+          if (isBackground(body)) return inBackground(request, reply, context, body);
+        }
         const clientDisconnect = new LightAbortSignal();
         onClientDisconnect(reply, (failure) => clientDisconnect.abort(failure));
         const address: RequestAddress = {
@@ -106,6 +113,18 @@ export function textRoutes(server: FastifyInstance, context: AppContext): void {
       });
     }
   }
+}
+
+/** Begins a response in the background. */
+async function inBackground(
+  request: TextHttpRequest,
+  reply: FastifyReply,
+  { background }: AppContext,
+  body: Json,
+) {
+  const document = await background.submit(request.holder, body);
+  if (!isStreaming(request)) return (document.body as StoredResponse).response;
+  return sendEvents(request, reply, background.follow(document, -1, disconnectSignal(reply)));
 }
 
 function tagsOf(request: FastifyRequest, { labelsField }: Dialect): string {

@@ -5,11 +5,11 @@ import { ProviderObjects } from '../../provider-objects.ts';
 import type { RequestLog } from '../../requests/request-log.ts';
 import type { Store } from '../../store.ts';
 import type { JournalCompactor } from './compactor.ts';
-import type { DocumentFolder } from './documents/document-folder.ts';
 import { accountQueries } from './records/account-reader.ts';
 import { alertMethods } from './records/alerts.ts';
 import { configMethods } from './records/config-entries.ts';
 import { creditMethods, ledgerMethods } from './records/credits.ts';
+import type { LowdbDocuments } from './records/documents.ts';
 import { endedTaskMethods } from './records/ended-tasks.ts';
 import { queries } from './records/reader.ts';
 import type { Records } from './records/records.ts';
@@ -23,7 +23,7 @@ const LEASE_MS = 15_000;
 interface LowdbStoreOptions {
   readonly records: Records;
   readonly requests: RequestLog;
-  readonly documents: DocumentFolder;
+  readonly documents: LowdbDocuments;
   readonly compactor: JournalCompactor;
   /** Absent for administration. */
   readonly node: Pick<NodeRecord, 'name' | 'version'> | undefined;

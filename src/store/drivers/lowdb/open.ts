@@ -18,7 +18,6 @@ import type { Task } from '../../task.ts';
 import { Archive } from './archive/archive.ts';
 import { Checkpoint } from './checkpoint.ts';
 import { JournalCompactor } from './compactor.ts';
-import { DocumentFolder } from './documents/document-folder.ts';
 import { lowdbStore } from './driver.ts';
 import { corruptStore } from './files/errors.ts';
 import { type Place, placeIn } from './files/place.ts';
@@ -35,6 +34,7 @@ import {
 } from './journal/manifest.ts';
 import { type Replay, replayJournals } from './journal/replay.ts';
 import { keysOf, TaskArchiver } from './records/archiver.ts';
+import { LowdbDocuments } from './records/documents.ts';
 import { Records } from './records/records.ts';
 import { RequestFolder } from './requests/request-folder.ts';
 import { type Change, COLLECTIONS, type Collection, State } from './state/state.ts';
@@ -133,9 +133,8 @@ async function openLocked(options: LowdbOptions, place: Place, lock: Lock): Prom
       backlogFailure: () => compactor.backlogFailure(commits.journalLength),
     });
     const requests = new RequestLog(new RequestFolder(files, place.requests));
-    const documents = new DocumentFolder(files, place.documents, now);
+    const documents = new LowdbDocuments(records, place);
     const release = async () => {
-      await documents.close();
       await requests.close().catch(onFault);
       await commits.close();
       const { pending } = records.charges;

@@ -1,8 +1,8 @@
 import { notEmpty } from '../../errors.ts';
 import type { Transfer, TransferRecord } from '../../transfer.ts';
 import { bodyOf } from './archive/segment.ts';
-import type { DocumentFolder } from './documents/document-folder.ts';
 import { type ArchivedBody, findArchivedDelivery } from './records/archiver.ts';
+import type { LowdbDocuments } from './records/documents.ts';
 import type { Records } from './records/records.ts';
 import type { Transaction } from './records/transaction.ts';
 import type { Change } from './state/state.ts';
@@ -24,9 +24,9 @@ const MAX_CHANGES = 1000;
 /** Copies whole stores out of and into memory and archive. */
 export class LowdbTransfer implements Transfer {
   readonly #records: Records;
-  readonly #documents: DocumentFolder;
+  readonly #documents: LowdbDocuments;
 
-  constructor(records: Records, documents: DocumentFolder) {
+  constructor(records: Records, documents: LowdbDocuments) {
     this.#records = records;
     this.#documents = documents;
   }

@@ -4,6 +4,7 @@ import { type Asset, countsAsStored } from '../../../asset.ts';
 import { type BudgetScope, type BudgetWindow, emptyWindow, type Payer } from '../../../budgets.ts';
 import type { ConfigEntry } from '../../../config-entry.ts';
 import type { Delivery } from '../../../delivery.ts';
+import type { Document } from '../../../document.ts';
 import type { Funds } from '../../../funds.ts';
 import { type LedgerEntry, type UsageCounts, type UsageRow, utcDayOf } from '../../../ledger.ts';
 import type { KeyHolder } from '../../../store.ts';
@@ -41,10 +42,17 @@ export interface Tombstone {
   readonly bytes: number;
 }
 
+/** A document without its body, which is a file; null without one. */
+export interface DocumentRow extends Omit<Document, 'body'> {
+  readonly file: string | null;
+  readonly bytes: number;
+}
+
 /** Kinds of records. The order is that of numbers in `commit-queue.ts`. */
 export const COLLECTIONS = [
   ...(['accounts', 'keys', 'tasks', 'assets', 'deliveries', 'ledger', 'usage', 'charges'] as const),
   ...(['forgotten', 'teams', 'windows', 'sessions', 'config', 'alerts', 'alertClaims'] as const),
+  'documents' as const,
 ];
 export type Collection = (typeof COLLECTIONS)[number];
 
@@ -94,6 +102,8 @@ class TombstoneIndex {
 export function compositeKey(...parts: readonly (string | null)[]): string {
   return parts.join('\0');
 }
+
+const documentKind = ({ accountId, kind }: DocumentRow) => compositeKey(accountId, kind);
 
 /** A key with its account; undefined if there is no such account, or the key belongs to another. */
 export function findKeyHolder(
@@ -220,6 +230,18 @@ export class State {
 
   readonly alertClaims = new Table<HeldClaim>();
   readonly claimBySubject = this.alertClaims.unique(({ subject }) => subject);
+
+  readonly documents = new Table<DocumentRow>();
+  readonly documentByKey = this.documents.unique(({ accountId, kind, id }) =>
+    compositeKey(accountId, kind, id),
+  );
+  readonly documentsOfKind = this.documents.group(documentKind);
+  readonly partsOfDocument = this.documents.group(({ accountId, parent }) =>
+    parent === null ? '' : compositeKey(accountId, parent),
+  );
+  readonly openDocuments = this.documents.group(({ isOpen, kind }) => (isOpen ? kind : ''));
+  readonly documentCounts = this.documents.sum((row) => [documentKind(row), 1]);
+  readonly documentBytes = this.documents.sum((row) => [documentKind(row), row.bytes]);
 
   /** Totals of all accounts, in micro-credits. */
   readonly credits = { granted: 0, reserved: 0, spent: 0 };

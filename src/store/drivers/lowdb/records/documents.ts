@@ -1,0 +1,245 @@
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import { Failure } from '../../../../failure.ts';
+import {
+  checkQuota,
+  type Document,
+  type DocumentKey,
+  type DocumentKind,
+  type Documents,
+  documentChanged,
+  documentExists,
+  encodeBody,
+  MAX_PAGE_BYTES,
+  MAX_SWEPT,
+  type NewDocument,
+  unknownDocument,
+} from '../../../document.ts';
+import { isMissing, makeFolder, namesIn, remove, writeDurably } from '../../../files.ts';
+import { storeUnavailable } from '../files/errors.ts';
+import type { Place } from '../files/place.ts';
+import { compositeKey, type DocumentRow } from '../state/state.ts';
+import type { Records } from './records.ts';
+
+/** A copy of a store keeps the times and the versions. */
+type Added = NewDocument & Partial<Pick<Document, 'createdAt' | 'version'>>;
+
+const keyOf = ({ accountId, kind, id }: DocumentKey) => compositeKey(accountId, kind, id);
+
+/** Documents, whose bodies are files that never change. */
+export class LowdbDocuments implements Documents {
+  readonly #records: Records;
+  readonly #place: Place;
+  /** Names of files whose rows are not written yet. */
+  readonly #new = new Set<string>();
+
+  constructor(records: Records, place: Place) {
+    this.#records = records;
+    this.#place = place;
+  }
+
+  async add(documents: readonly Added[], quota?: Parameters<Documents['add']>[1]) {
+    const { state, now } = this.#records;
+    const check = (bytes: number) => {
+      const { kind, accountId } = documents[0]!;
+      const known = documents.find((one) => state.documentByKey.get(keyOf(one)));
+      if (known) throw documentExists(known);
+      const used = this.#usage(kind, accountId);
+      const own = documents.filter((one) => one.kind === kind);
+      checkQuota({ count: used.count + own.length, bytes: used.bytes + bytes }, quota);
+    };
+    if (documents.length === 0) return [];
+    check(0);
+    const at = now();
+    const rows = await Promise.all(
+      documents.map(async ({ body, ...document }) => {
+        return { createdAt: at, version: 1, ...document, ...(await this.#write(body)) };
+      }),
+    );
+    await this.#commit(rows, () => {
+      check(rows.reduce((sum, { kind, bytes }) => sum + (kind === rows[0]!.kind ? bytes : 0), 0));
+      return rows.map((row) => [state.documents.newOrder(), row] as const);
+    });
+    return rows.map((row, index) => documentOf(row, documents[index]!.body));
+  }
+
+  async find(key: DocumentKey): Promise<Document | undefined> {
+    const { state, now } = this.#records;
+    const row = await this.#records.readRows(() => state.documentByKey.get(keyOf(key)));
+    return row && !isExpired(row, now()) ? this.#read(row) : undefined;
+  }
+
+  async change({ body, ...document }: Document, change: Parameters<Documents['change']>[1]) {
+    const { documentByKey } = this.#records.state;
+    const changed = { ...document, body, ...change, version: document.version + 1 };
+    const { body: next, ...rest } = changed;
+    const row: DocumentRow = { ...rest, ...(await this.#write(next)) };
+    let former: DocumentRow | undefined;
+    await this.#commit([row], () => {
+      former = documentByKey.get(keyOf(document));
+      if (former?.version !== document.version) throw documentChanged(document);
+      return [[documentByKey.order(keyOf(document))!, row]];
+    });
+    await this.#remove([former!]);
+    return changed;
+  }
+
+  async remove(key: DocumentKey): Promise<boolean> {
+    const { state, now } = this.#records;
+    const order = state.documentByKey.order(keyOf(key));
+    const row = state.documentByKey.get(keyOf(key));
+    if (order === undefined || !row) return false;
+    const parts = state.partsOfDocument.oldest(compositeKey(key.accountId, key.id));
+    await this.#delete([[order, row], ...parts]);
+    return !isExpired(row, now());
+  }
+
+  async list({
+    kind,
+    accountId,
+    parent,
+    limit,
+    after,
+    order = 'asc',
+  }: Parameters<Documents['list']>[0]) {
+    const { state, now } = this.#records;
+    const rows = await this.#records.readRows(() => {
+      const all =
+        parent === undefined
+          ? state.documentsOfKind.oldest(compositeKey(accountId, kind))
+          : state.partsOfDocument.oldest(compositeKey(accountId, parent));
+      const found = Array.from(all, ([, row]) => row);
+      return found.filter((row) => row.kind === kind && !isExpired(row, now()));
+    });
+    if (order === 'desc') rows.reverse();
+    const start = after === undefined ? 0 : rows.findIndex(({ id }) => id === after) + 1;
+    if (after !== undefined && start === 0) throw unknownDocument(kind, after);
+    const documents: Document[] = [];
+    let [at, bytes] = [start, 0];
+    for (; at < rows.length && documents.length < limit; at += 1) {
+      bytes += rows[at]!.bytes;
+      if (bytes > MAX_PAGE_BYTES && documents.length > 0) break;
+      const document = await this.#read(rows[at]!);
+      if (document) documents.push(document);
+    }
+    return { documents, hasMore: at < rows.length };
+  }
+
+  async listOpen(kind: DocumentKind, limit: number): Promise<readonly Document[]> {
+    const { openDocuments } = this.#records.state;
+    const rows = await this.#records.readRows(() => {
+      return Array.from(openDocuments.oldest(kind), ([, row]) => row).slice(0, limit);
+    });
+    const found = await Promise.all(rows.map((row) => this.#read(row)));
+    return found.filter((document) => document !== undefined);
+  }
+
+  async usage(kind: DocumentKind, accountId: string) {
+    return this.#usage(kind, accountId);
+  }
+
+  async sweep(): Promise<number> {
+    const { state, now } = this.#records;
+    const { files, documents: folder } = this.#place;
+    const old = [...state.documents.rows].filter(([, row]) => isExpired(row, now()));
+    const swept = old.slice(0, MAX_SWEPT);
+    await this.#delete(swept);
+    const names = await namesIn(files, folder);
+    const known = new Set(Array.from(state.documents.rows.values(), ({ file }) => file));
+    // Left by a crash. They are chosen at once, since further files get their rows meanwhile.
+    const left = names.filter((name) => {
+      const own = name.replace(/\.new$/, '');
+      return !known.has(own) && !this.#new.has(own);
+    });
+    for (const name of left) await remove(files, join(folder, name));
+    return swept.length;
+  }
+
+  async *all(): AsyncGenerator<Document> {
+    for (const row of [...this.#records.state.documents.rows.values()]) {
+      const document = await this.#read(row);
+      if (document) yield document;
+    }
+  }
+
+  #usage(kind: DocumentKind, accountId: string) {
+    const { documentCounts, documentBytes } = this.#records.state;
+    const name = compositeKey(accountId, kind);
+    return { count: documentCounts.of(name), bytes: documentBytes.of(name) };
+  }
+
+  /** Writes a body to a file. */
+  async #write(body: unknown): Promise<Pick<DocumentRow, 'file' | 'bytes'>> {
+    this.#records.checkOpen();
+    const text = encodeBody(body);
+    if (text === '') return { file: null, bytes: 0 };
+    const { files, documents: folder } = this.#place;
+    const [file, bytes] = [randomUUID(), Buffer.from(text)];
+    this.#new.add(file);
+    try {
+      await makeFolder(files, folder);
+      await writeDurably(files, join(folder, file), bytes);
+    } catch (error) {
+      this.#new.delete(file);
+      throw storeUnavailable(error);
+    }
+    return { file, bytes: bytes.length };
+  }
+
+  /** Commits rows whose files are written; removes the files where that fails. */
+  async #commit(
+    rows: readonly DocumentRow[],
+    change: () => readonly (readonly [order: number, row: DocumentRow])[],
+  ): Promise<void> {
+    try {
+      const transaction = this.#records.begin();
+      for (const [order, row] of change()) transaction.changes.push(['documents', order, row]);
+      await this.#records.commit(transaction);
+    } catch (error) {
+      await this.#remove(rows);
+      throw error;
+    } finally {
+      for (const { file } of rows) if (file !== null) this.#new.delete(file);
+    }
+  }
+
+  async #delete(rows: readonly (readonly [order: number, row: DocumentRow])[]): Promise<void> {
+    const transaction = this.#records.begin();
+    for (const [order] of rows) transaction.changes.push(['documents', order, null]);
+    await this.#records.commit(transaction);
+    await this.#remove(rows.map(([, row]) => row));
+  }
+
+  /** Removes files, which the next sweep does where this fails. */
+  async #remove(rows: readonly DocumentRow[]): Promise<void> {
+    const { files, documents } = this.#place;
+    for (const { file } of rows) {
+      if (file !== null) await remove(files, join(documents, file)).catch(() => {});
+    }
+  }
+
+  /** Undefined where it was deleted meanwhile. @throws Failure `record_damaged` */
+  async #read(row: DocumentRow): Promise<Document | undefined> {
+    if (row.file === null) return documentOf(row, null);
+    try {
+      const path = join(this.#place.documents, row.file);
+      return documentOf(row, JSON.parse(await this.#place.files.readFile(path, 'utf8')));
+    } catch (error) {
+      const present = this.#records.state.documentByKey.get(keyOf(row));
+      if (isMissing(error) && present?.file !== row.file) return present && this.#read(present);
+      if (!isMissing(error) && !(error instanceof SyntaxError)) {
+        throw storeUnavailable(error, 'the store cannot read');
+      }
+      const options = { code: 'record_damaged', cause: error } as const;
+      throw new Failure('service_error', `a stored ${row.kind} is damaged on the disk`, options);
+    }
+  }
+}
+
+function isExpired({ expiresAt }: DocumentRow, now: number): boolean {
+  return expiresAt !== null && expiresAt <= now;
+}
+
+function documentOf({ file: _, bytes: __, ...row }: DocumentRow, body: unknown): Document {
+  return { ...row, body };
+}
