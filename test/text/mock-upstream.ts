@@ -306,16 +306,22 @@ async function fail(
 
 const ANSWERS = {
   chat: chatAnswer,
-  responses: responsesAnswer,
+  responses: (script: Script, body: Body) => named(script, responsesAnswer(script, body)),
   messages: messagesAnswer,
   gemini: (script: Script, { model }: Body) => geminiAnswer(script, String(model)),
 };
 const FRAMES = {
   chat: chatFrames,
-  responses: responsesFrames,
+  responses: (script: Script, body: Body) => named(script, responsesFrames(script, body)),
   messages: messagesFrames,
   gemini: (script: Script, { model }: Body) => geminiFrames(script, String(model)),
 };
+
+/** An answer of responses whose identifiers are those of the script. */
+function named<Answer>({ id }: Script, answer: Answer): Answer {
+  if (id === undefined) return answer;
+  return JSON.parse(JSON.stringify(answer).replaceAll('_upstream', `_${id}`)) as Answer;
+}
 
 function errorFrames(dialect: FormatName, script: Script, request: Body, next: number): Frame[] {
   if (dialect === 'responses') return responsesErrorFrames(script, request, next);

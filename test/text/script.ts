@@ -74,7 +74,7 @@ export interface Script {
   /** Null if the upstream reports none. */
   readonly usage?: ScriptUsage | null;
   readonly model?: string;
-  /** Identifier of the answer (messages only): Claude Code joins answers that have the same. */
+  /** Identifier of the answer of messages, since Claude Code joins answers that have the same, and a part of those of responses. */
   readonly id?: string;
   /** An error status with a raw body. */
   readonly refuse?: {

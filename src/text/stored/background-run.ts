@@ -41,7 +41,8 @@ export class BackgroundRun implements ResponseStream {
     if (this.#size > MAX_EVENTS) this.clientDisconnect.abort(new Error('the answer is too long'));
     for (const frame of frames.toString().split(BLANK_LINE)) {
       const event = frame === '' ? null : tryParseJson(dataIn(frame));
-      if (isObject(event) && typeof event['type'] === 'string') this.push(event);
+      // The client has had the first event since the response was queued.
+      if (isObject(event) && event['type'] !== 'response.created') this.push(event);
     }
     return true;
   }

@@ -262,16 +262,14 @@ export class BackgroundResponses {
       if (work.starts >= MAX_STARTS) throw interrupted();
       const holder = given ?? (await this.#holderOf(accountId, work.keyId));
       const { response } = bodyOfOpen(run.document);
-      run.push({ type: 'response.queued', response });
-      const isStreamed = body['stream'] === true;
-      const whole = await text.answer({
+      run.push({ type: 'response.created', response });
+      await text.answer({
         ...{ requestId: id, dialect: 'responses', address: { model: null, stream: null } },
         ...{ body, bytes: Buffer.byteLength(JSON.stringify(body)), headers: {}, holder, report },
         ...{ clientDisconnect: run.clientDisconnect, response: run, onCharging: () => {} },
         keep: (answer) => this.#keep(run, answer),
       });
       if (report.failure) throw report.failure;
-      if (!isStreamed && whole === null) throw interrupted();
     } catch (error) {
       if (bodyOfOpen(run.document).work?.isAnswered) return;
       // The next process begins it again, unless a part of it was charged.
@@ -283,9 +281,11 @@ export class BackgroundResponses {
       await this.#end(run, { ...response, status: 'failed', error: responseError(failure) });
       return;
     }
-    // The end of a stream comes after the charge.
-    const { events } = run;
-    if (work.body['stream'] === true) await this.#change(run, { events });
+    const { response, work: left } = bodyOfOpen(run.document);
+    if (left?.isAnswered !== true) return;
+    // The last event of a stream comes after the charge.
+    if (body['stream'] === true) await this.#change(run, { events: run.events });
+    else run.push({ type: `response.${response['status']}`, response });
   }
 
   /** Stores a complete answer before it is charged. */
