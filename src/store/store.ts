@@ -255,15 +255,6 @@ export interface Store extends ConfigEntries, AlertRecords {
   /** Ends a reservation without a charge. Ending it again does nothing. */
   release(reservation: Reservation): Promise<void>;
 
-  /**
-   * Keeps identifiers of objects that a provider has stored and an account has received: for a week where nodes
-   * share the store, within a moment on all of them, or else until the end of the process. The oldest of many
-   * are removed before.
-   */
-  addProviderObjects(accountId: string, ids: readonly string[]): void;
-  /** Those of some identifiers that the account has received. */
-  findProviderObjects(accountId: string, ids: readonly string[]): Promise<ReadonlySet<string>>;
-
   /** Ledger entries of an account, newest first. */
   listLedger(accountId: string, page: Page<number>): Promise<readonly LedgerEntry[]>;
   /** Usage of inclusive days, about in the order of the first use; of one account, or of all. A row is of one key and team. */

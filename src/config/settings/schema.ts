@@ -86,7 +86,7 @@ const responses = v.strictObject({
   ),
   maxCount: withDefault(
     integer(0, 10_000_000),
-    100_000,
+    10_000,
     'Responses that an account may have; and as many conversations, and items of conversations. Above it, answers ' +
       'come with store: false.',
   ),

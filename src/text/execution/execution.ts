@@ -84,6 +84,8 @@ export class TextExecution {
   forwarded!: ForwardedHeaders;
   /** Called with identifiers of objects that the provider stored for the client. */
   onStored!: (ids: readonly string[]) => void;
+  /** Resolves when those are in the store. */
+  remembered: Promise<void> | null = null;
   /** What is kept with the answer, for requests that continue it; null where it is not kept. */
   keeping: Keeping | null = null;
   /** Called when the request has ended. */

@@ -8,6 +8,7 @@ import { textCacheOf } from '../execution/answer-cache.ts';
 import type { Outcome } from '../execution/execution.ts';
 import { runRoute } from '../execution/run-route.ts';
 import { conversationOf } from '../policy/conversation.ts';
+import { StoredResponses } from '../stored/stored-responses.ts';
 import type { Stage } from './stage.ts';
 
 /** Sends the request by the routes of its model, in turn until one answers. */
@@ -22,7 +23,10 @@ export const askRoutes: Stage = async (execution, services) => {
     isWorthwhile: () => execution.isSent && isPriced(model),
   });
   services.open.add(clientDisconnect);
-  execution.onStored = (ids) => store.addProviderObjects(holder.account.id, ids);
+  const stored = new StoredResponses(store, holder.account.id, config);
+  execution.onStored = (ids) => {
+    execution.remembered = stored.remember(ids);
+  };
   const cache = textCacheOf(execution, services.cache);
   execution.cache = cache;
   const deadline = performance.now() + longestTotal(config, model.routes);

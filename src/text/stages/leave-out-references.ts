@@ -5,6 +5,7 @@ import { isShared, mayLeaveServer } from '../execution/model-routes.ts';
 import type { Allowance } from '../policy/allowance.ts';
 import { itemOf } from '../policy/leave-out.ts';
 import { valueAtPath, withoutPaths } from '../policy/paths.ts';
+import { StoredResponses } from '../stored/stored-responses.ts';
 import type { Stage } from './stage.ts';
 
 /** Leaves out references to stored objects that the account may not name. */
@@ -13,7 +14,8 @@ export const leaveOutReferences: Stage = (execution, { store }) => {
   if (!mayLeaveServer(model, config)) return;
   const references = allowance.referencesIn(inspection);
   if (references.length === 0) return;
-  return store.findProviderObjects(call.holder.account.id, references).then((given) => {
+  const stored = new StoredResponses(store, call.holder.account.id, config);
+  return stored.given(references).then((given) => {
     allowance.permitReferences(given);
     const left = withoutUnvouched(request, inspection, allowance, isShared(model, config));
     if (left === null) return;

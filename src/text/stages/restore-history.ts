@@ -18,27 +18,18 @@ const MAX_REBUILT = 256 * 2 ** 20;
 /** Gives a request of responses the conversation that it continues, and decides whether its answer is stored. */
 export const restoreHistory: Stage = (execution, services) => {
   const { call, config, request } = execution;
-  if (request.dialect !== 'responses') return;
-  const { body } = request;
-  const isStored = config.responses.retention > 0 && body['store'] !== false;
-  if (!isStored && !refers(body)) {
-    if (call.earlier) execution.keeping = keepingOf(body, false);
-    return;
+  if (request.dialect !== 'responses') return undefined;
+  const { store, input, previous_response_id: previous, conversation } = request.body;
+  const isStored = config.responses.retention > 0 && store !== false;
+  const isReferring = objectsOf(input).some(isReference);
+  if (isReferring || (previous ?? conversation ?? null) !== null) {
+    return restore(execution, services, isStored);
   }
-  return refers(body)
-    ? restore(execution, services, isStored)
-    : begin(execution, { ...keepingOf(body, isStored) });
+  if (isStored || call.earlier) {
+    begin(execution, { own: itemsOf(input), previous: null, conversation: null, isStored });
+  }
+  return undefined;
 };
-
-function refers(body: Json): boolean {
-  const { previous_response_id: previous, conversation, input } = body;
-  if ((previous ?? null) !== null || (conversation ?? null) !== null) return true;
-  return objectsOf(input).some(isReference);
-}
-
-function keepingOf({ input }: Json, isStored: boolean) {
-  return { own: itemsOf(input), previous: null, conversation: null, isStored };
-}
 
 async function restore(
   execution: TextExecution,
@@ -54,7 +45,7 @@ async function restore(
     rebuilt = await rebuild(request.body, withEarlier(stored, call.earlier), most);
   } catch (error) {
     // What the provider itself keeps is for it to know, where it speaks this format.
-    if (error instanceof UnknownReference && (await isAtProvider(execution, services))) return;
+    if (error instanceof UnknownReference && (await isAtProvider(execution, stored))) return;
     throw error;
   }
   const { input, own, previous, conversation } = rebuilt;
@@ -64,9 +55,8 @@ async function restore(
     services.rebuilt.bytes -= bytes;
   };
   if (services.rebuilt.bytes > MAX_REBUILT) {
-    throw new Failure('service_error', 'too many long conversations at once; try again', {
-      code: 'overloaded',
-    });
+    const message = 'too many long conversations at once; try again';
+    throw new Failure('service_error', message, { code: 'overloaded' });
   }
   const { previous_response_id: _, conversation: __, ...others } = request.body;
   execution.call = { ...call, bytes: (call.bytes ?? 0) + bytes };
@@ -77,7 +67,7 @@ async function restore(
 /** Whether the account may name what a provider stores, and it was the provider that gave it. */
 async function isAtProvider(
   { call, config, model, modelId, request }: TextExecution,
-  { store }: GatewayServices,
+  stored: StoredResponses,
 ): Promise<boolean> {
   if (!mayLeaveServer(model, config) || !hasRouteOf('responses', model, config)) return false;
   if (!isShared(model, config)) return true;
@@ -85,8 +75,7 @@ async function isAtProvider(
   const allowance = new Allowance(modelId, model, call.holder);
   if (allowance.allows(previous == null ? 'conversation' : 'previous_response_id')) return true;
   const named = previous ?? (isObject(conversation) ? conversation['id'] : conversation);
-  const given = await store.findProviderObjects(call.holder.account.id, [String(named)]);
-  return given.size > 0;
+  return (await stored.given([String(named)])).size > 0;
 }
 
 /** Responses of a connection first, then those of the account. */

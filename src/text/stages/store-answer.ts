@@ -9,6 +9,7 @@ import type { Stage } from './stage.ts';
 /** Keeps the answer before its end is sent, so that the next request can continue it. */
 export const storeAnswer: Stage = async (execution, { store }) => {
   const { call, config, keeping, outcome } = execution;
+  await execution.remembered;
   if (keeping === null || outcome === null || outcome.failure !== null) return;
   const { own: input, previous, conversation } = keeping;
   let response: Json | null = null;

@@ -31,7 +31,7 @@ const MAX_FOUND = 1000;
 const INTERVAL_MS = 2000;
 
 /** Milliseconds for which a claim is valid without a renewal, where nodes share the store. */
-const LEASE_MS = 30_000;
+const LEASE_MS = 15_000;
 
 /** How often a response is begun again that a crash has interrupted. */
 const MAX_STARTS = 3;

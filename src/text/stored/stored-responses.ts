@@ -7,6 +7,11 @@ import type { Store } from '../../store/store.ts';
 import type { Json } from '../canonical/canonical.ts';
 import { type Lookup, type StoredResponse, shownItem, tooLong } from './history.ts';
 
+/** Milliseconds for which identifiers of a provider are kept, those of an account, and those of one request. */
+const REMEMBERED_MS = 7 * 86_400_000;
+const MAX_REMEMBERED = 100_000;
+const MAX_GIVEN = 1000;
+
 /** Items that are read at once. */
 const PAGE = 100;
 
@@ -49,7 +54,7 @@ export class StoredResponses implements Lookup {
   async item(id: string): Promise<Json | undefined> {
     const found = await this.find('response_item', id);
     if (found === undefined) return (await this.find('conversation_item', id))?.body as Json;
-    const stored = await this.response(found.parent!);
+    const stored = found.parent === null ? undefined : await this.response(found.parent);
     return objectsOf(stored?.response['output']).find((item) => item['id'] === id);
   }
 
@@ -137,6 +142,24 @@ export class StoredResponses implements Lookup {
       this.#quota,
     );
     return named;
+  }
+
+  /** Notes what a provider itself has stored for the account, which it may name in later requests. */
+  async remember(ids: readonly string[]): Promise<void> {
+    const expiresAt = this.#store.now + REMEMBERED_MS;
+    const rest = { parent: null, expiresAt, isOpen: false, body: null };
+    const noted = ids.map((id) => ({ ...this.key('response_item', id), ...rest }));
+    // Without them, later requests lose references.
+    await this.#store.documents
+      .add(noted, { count: MAX_REMEMBERED, bytes: Infinity })
+      .catch(() => {});
+  }
+
+  /** Those of some identifiers that the account has received. */
+  async given(ids: readonly string[]): Promise<ReadonlySet<string>> {
+    const wanted = ids.slice(0, MAX_GIVEN);
+    const found = await Promise.all(wanted.map((id) => this.find('response_item', id)));
+    return new Set(found.flatMap((document) => document?.id ?? []));
   }
 
   async create(metadata: Json): Promise<Document> {

@@ -5,6 +5,7 @@ import type { StoreEvent } from '../../../src/store/store-event.ts';
 import { everyTask, findInconsistencies } from '../consistency.ts';
 import { failureWith, freshStore } from '../fresh-store.ts';
 import { BROKEN, completionOf, owner, taskFor } from '../records.ts';
+import { documentFor } from './documents.ts';
 import type { DriverFactory } from './driver-factory.ts';
 
 const free = { reservation: 0 };
@@ -29,16 +30,6 @@ export function describeNodes(driver: DriverFactory): void {
       store.publish({ kind: 'pending' });
     });
 
-    it('knows which objects at providers each account has received', async () => {
-      const { store } = await freshStore(driver);
-      store.addProviderObjects('one', ['resp_1', 'resp_2', 'x'.repeat(129)]);
-      const find = async (accountId: string, ...ids: string[]) => [
-        ...(await store.findProviderObjects(accountId, ids)),
-      ];
-      expect(await find('one', 'resp_2', 'resp_3', 'x'.repeat(129))).toEqual(['resp_2']);
-      expect(await find('other', 'resp_1')).toEqual([]);
-    });
-
     it('runs work under one lock one at a time, also after an error', async () => {
       const { store } = await freshStore(driver);
       await expectExclusive([store, store]);
@@ -59,19 +50,14 @@ export function describeNodes(driver: DriverFactory): void {
       return { one, other, ...(await owner(one)) };
     }
 
-    it('know the objects at providers that accounts have received at each of them', async () => {
+    it('know the documents of each other at once, and change each version once', async () => {
       const { one, other } = await two();
-      one.addProviderObjects('one', ['resp_1', 'resp_\0']);
-      const ids = ['resp_1', 'resp_\0', 'resp_2'];
-      // Without a pause: the identifiers are on their way to the database.
-      expect([...(await other.findProviderObjects('one', ids))].sort()).toEqual([
-        'resp_\0',
-        'resp_1',
-      ]);
-      expect(await other.findProviderObjects('other', ids)).toEqual(new Set());
-      other.addProviderObjects('two', ['resp_3']);
-      await other.close();
-      expect(await one.findProviderObjects('two', ['resp_3'])).toEqual(new Set(['resp_3']));
+      const [document] = await one.documents.add([documentFor('resp_1')]);
+      expect(await other.documents.find(document!)).toEqual(document);
+      const changes = await Promise.allSettled(
+        [one, other].map(({ documents }, body) => documents.change(document!, { body })),
+      );
+      expect(changes.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
     });
 
     it('agree on their ranks and on one leader', async () => {

@@ -64,9 +64,9 @@ describeWithPostgres('a store on PostgreSQL', (server) => {
   it('whose opening fails keeps no connection, so that a command ends', async () => {
     const store = await open('damaged');
     await store.close();
-    server().sql('DROP TABLE damaged.provider_objects');
+    server().sql('DROP TABLE damaged.escrows');
     await expect(open('damaged')).rejects.toThrow(
-      'relation "damaged.provider_objects" does not exist',
+      'relation "damaged.escrows" does not exist',
     );
     const connections = `SELECT count(*) FROM pg_stat_activity WHERE application_name LIKE 'oriel%'`;
     await expect.poll(() => server().sql(connections).trim()).toBe('0');

@@ -150,10 +150,11 @@ async function ask(
       return charge;
     },
     release: async () => {},
-    addProviderObjects() {},
+    documents: { add: async () => [], find: async () => undefined },
   } as unknown as Store;
   const config = {
     answers: { model: 'public' },
+    responses: { retention: 0 },
     billing: { trustUpstream, maxOutputTokens: 16_384 },
     routing: {
       retries: 0,

@@ -1,7 +1,6 @@
 import type { NodeRecord } from '../../nodes.ts';
 import { SINGLE_NODE } from '../../nodes.ts';
 import { accountMethods } from '../../operations/accounts.ts';
-import { ProviderObjects } from '../../provider-objects.ts';
 import type { RequestLog } from '../../requests/request-log.ts';
 import type { Store } from '../../store.ts';
 import type { JournalCompactor } from './compactor.ts';
@@ -46,7 +45,6 @@ interface LowdbStoreOptions {
 export function lowdbStore(options: LowdbStoreOptions): Store {
   const { records, requests, documents, compactor, node, release } = options;
   const startedAt = Date.now();
-  const objects = new ProviderObjects();
   /** Resolves when the last call of `withLock` with a name has ended. */
   const locks = new Map<string, Promise<unknown>>();
   let closing: Promise<void> | null = null;
@@ -67,8 +65,6 @@ export function lowdbStore(options: LowdbStoreOptions): Store {
     ...ledgerMethods(records),
     ...configMethods(records),
     ...alertMethods(records),
-    addProviderObjects: (accountId, ids) => objects.add(accountId, ids),
-    findProviderObjects: async (accountId, ids) => objects.find(accountId, ids),
     transfer: new LowdbTransfer(records, documents),
 
     isShared: false,

@@ -2,6 +2,7 @@ import {
   checkQuota,
   type Document,
   type DocumentChange,
+  type DocumentKey,
   type DocumentKind,
   type DocumentQuota,
   type Documents,
@@ -19,35 +20,47 @@ import { checkOpen, type PostgresParts } from './parts.ts';
 
 type Inserted = NewDocument & Pick<Document, 'createdAt' | 'version'>;
 
+const CURRENT = 'account_id = $1 AND (expires_at IS NULL OR expires_at > $2) AND kind = $3';
+
 /** Documents that all nodes share. */
 export function documentTable(parts: PostgresParts): Documents {
   const { database, balances, now } = parts;
-  const isCurrent = '(expires_at IS NULL OR expires_at > $2)';
+  const transaction: typeof database.transaction = async (work) => {
+    checkOpen(parts);
+    return database.transaction(work);
+  };
+  const read = async (
+    { kind, accountId }: Omit<DocumentKey, 'id'>,
+    text: string,
+    more: unknown[],
+  ) => {
+    checkOpen(parts);
+    return balances.reads.query(accountId, text, [encodeText(accountId), now(), kind, ...more]);
+  };
+  const rowOf = async (key: DocumentKey, id = key.id) => {
+    const text = `SELECT * FROM $schema.documents WHERE ${CURRENT} AND id = $4`;
+    return (await read(key, text, [encodeText(id)]))[0];
+  };
   return {
     async add(documents, quota) {
-      checkOpen(parts);
       const createdAt = now();
       const rows = documents.map((document) => ({ ...document, createdAt, version: 1 }));
-      if (rows.length === 0) return [];
-      await database.transaction((connection) => insertDocuments(connection, rows, quota));
+      if (rows.length > 0) {
+        await transaction((connection) => insertDocuments(connection, rows, quota));
+      }
       return rows;
     },
-    async find({ kind, accountId, id }) {
-      checkOpen(parts);
-      const [row] = await balances.reads.query(
-        accountId,
-        `SELECT * FROM $schema.documents WHERE account_id = $1 AND ${isCurrent} AND kind = $3 AND id = $4`,
-        [encodeText(accountId), now(), kind, encodeText(id)],
-      );
+    async find(key) {
+      const row = await rowOf(key);
       return row && documentOf(row);
     },
     async change(document, change: DocumentChange) {
-      checkOpen(parts);
       const changed = { ...document, ...change, version: document.version + 1 };
       const { accountId, kind, id, expiresAt, isOpen, version } = changed;
       const body = encodeBody(changed.body);
-      const key = [encodeText(accountId), kind, encodeText(id)];
-      await database.transaction(async (connection) => {
+      const account = encodeText(accountId);
+      const key = [account, kind, encodeText(id)];
+      await transaction(async (connection) => {
         const [row] = await connection.query<{ version: number; bytes: number; text: string }>(
           `SELECT version, bytes, coalesce(body::text, '') AS text FROM $schema.documents
            WHERE account_id = $1 AND kind = $2 AND id = $3 FOR UPDATE`,
@@ -62,64 +75,37 @@ export function documentTable(parts: PostgresParts): Documents {
            WHERE account_id = $1 AND kind = $2 AND id = $3`,
           [...key, expiresAt, isOpen, version, bytes, body || null],
         );
-        await addTotals(connection, [{ accountId, kind, count: 0, bytes: bytes - row.bytes }]);
+        await addTotals(connection, [{ account, kind, count: 0, bytes: bytes - row.bytes }]);
       });
       return changed;
     },
     async remove({ kind, accountId, id }) {
-      checkOpen(parts);
-      const gone = await database.transaction((connection) =>
-        deleteWhere(connection, 'account_id = $1 AND (kind = $2 AND id = $3 OR parent = $3)', [
-          encodeText(accountId),
-          kind,
-          encodeText(id),
-        ]),
-      );
+      const condition = 'account_id = $1 AND (kind = $2 AND id = $3 OR parent = $3)';
+      const key = [encodeText(accountId), kind, encodeText(id)];
+      const gone = await transaction((connection) => deleteWhere(connection, condition, key));
       return gone.some((row) => row.kind === kind && row.id === encodeText(id));
     },
-    async list({ kind, accountId, parent, limit, after, order = 'asc' }) {
-      checkOpen(parts);
-      const account = encodeText(accountId);
-      let start = order === 'asc' ? 0 : Number.MAX_SAFE_INTEGER;
-      if (after !== undefined) {
-        const [last] = await balances.reads.query<{ seq: number }>(
-          accountId,
-          `SELECT seq FROM $schema.documents WHERE account_id = $1 AND ${isCurrent} AND kind = $3 AND id = $4`,
-          [account, now(), kind, encodeText(after)],
-        );
-        if (last === undefined) throw unknownDocument(kind, after);
-        start = last.seq;
-      }
-      const direction = order === 'asc' ? 'ASC' : 'DESC';
-      const values = [
-        account,
-        now(),
-        kind,
-        start,
-        parent === undefined ? null : encodeText(parent),
-      ];
-      const rows = await balances.reads.query(
-        accountId,
-        `SELECT * FROM (
-           SELECT id, seq, sum(bytes) OVER (ORDER BY seq ${direction}) - bytes AS before FROM (
+    async list({ parent, limit, after, order = 'asc', ...query }) {
+      const [direction, beyond] = order === 'asc' ? ['ASC', '>'] : ['DESC', '<'];
+      const last = after === undefined ? undefined : await rowOf({ ...query, id: after });
+      if (after !== undefined && !last) throw unknownDocument(query.kind, after);
+      const start = last?.seq ?? (order === 'asc' ? 0 : Number.MAX_SAFE_INTEGER);
+      const rows = await read(
+        query,
+        `SELECT d.*, total FROM (
+           SELECT id, seq, sum(bytes) OVER (ORDER BY seq ${direction}) - bytes AS before, count(*) OVER () AS total
+           FROM (
              SELECT id, seq, bytes FROM $schema.documents
-             WHERE account_id = $1 AND ${isCurrent} AND kind = $3 AND seq ${order === 'asc' ? '>' : '<'} $4
-               AND ($5::text IS NULL OR parent = $5)
-             ORDER BY seq ${direction} LIMIT $6) AS listed
+             WHERE ${CURRENT} AND seq ${beyond} $4 AND ($5::text IS NULL OR parent = $5)
+             ORDER BY seq ${direction} LIMIT $6 + 1) AS listed
          ) AS page JOIN $schema.documents AS d ON d.account_id = $1 AND d.kind = $3 AND d.id = page.id
-         WHERE page.before < ${MAX_PAGE_BYTES} ORDER BY page.seq ${direction}`,
-        [...values, limit + 1],
+         WHERE before < ${MAX_PAGE_BYTES} ORDER BY page.seq ${direction} LIMIT $6`,
+        [start, parent === undefined ? null : encodeText(parent), limit],
       );
-      const documents = rows.slice(0, limit).map(documentOf);
-      if (rows.length > limit || documents.length === 0)
-        return { documents, hasMore: rows.length > limit };
-      const [next] = await balances.reads.query(
-        accountId,
-        `SELECT 1 FROM $schema.documents WHERE account_id = $1 AND ${isCurrent} AND kind = $3
-           AND seq ${order === 'asc' ? '>' : '<'} $4 AND ($5::text IS NULL OR parent = $5) LIMIT 1`,
-        [...values.slice(0, 3), rows.at(-1)!.seq, values[4]],
-      );
-      return { documents, hasMore: next !== undefined };
+      return {
+        documents: rows.map(documentOf),
+        hasMore: Number(rows[0]?.total ?? 0) > rows.length,
+      };
     },
     async listOpen(kind, limit) {
       checkOpen(parts);
@@ -130,22 +116,15 @@ export function documentTable(parts: PostgresParts): Documents {
       return rows.map(documentOf);
     },
     async usage(kind, accountId) {
-      checkOpen(parts);
-      const [row] = await database.query<DocumentQuota>(
-        'SELECT count, bytes FROM $schema.document_totals WHERE account_id = $1 AND kind = $2',
-        [encodeText(accountId), kind],
-      );
-      return row ?? { count: 0, bytes: 0 };
+      const text =
+        'SELECT count, bytes FROM $schema.document_totals WHERE account_id = $1 AND $2::bigint > 0 AND kind = $3';
+      const [row] = await read({ kind, accountId }, text, []);
+      return (row as unknown as DocumentQuota | undefined) ?? { count: 0, bytes: 0 };
     },
     async sweep() {
-      checkOpen(parts);
-      const gone = await database.transaction((connection) =>
-        deleteWhere(
-          connection,
-          `ctid IN (SELECT ctid FROM $schema.documents WHERE expires_at <= $1
-             ORDER BY expires_at LIMIT ${MAX_SWEPT})`,
-          [now()],
-        ),
+      const old = `SELECT ctid FROM $schema.documents WHERE expires_at <= $1 ORDER BY expires_at LIMIT ${MAX_SWEPT}`;
+      const gone = await transaction((connection) =>
+        deleteWhere(connection, `ctid IN (${old})`, [now()]),
       );
       return gone.length;
     },
@@ -188,7 +167,7 @@ export async function insertDocuments(
   const totals = await addTotals(
     connection,
     documents.map((document, index) => ({
-      ...{ accountId, kind: document.kind, count: 1 },
+      ...{ account: encodeText(accountId), kind: document.kind, count: 1 },
       bytes: Buffer.byteLength(bodies[index]!),
     })),
   );
@@ -196,7 +175,8 @@ export async function insertDocuments(
 }
 
 interface Total extends DocumentQuota {
-  readonly accountId: string;
+  /** As the column has it. */
+  readonly account: string;
   readonly kind: DocumentKind;
 }
 
@@ -210,26 +190,17 @@ function addTotals(connection: Connection, changes: readonly Total[]) {
      ON CONFLICT (account_id, kind) DO UPDATE SET
        count = t.count + excluded.count, bytes = t.bytes + excluded.bytes
      RETURNING kind, count, bytes`,
-    [
-      changes.map(({ accountId }) => encodeText(accountId)),
-      ...(['kind', 'count', 'bytes'] as const).map((name) => changes.map((one) => one[name])),
-    ],
+    (['account', 'kind', 'count', 'bytes'] as const).map((name) => changes.map((one) => one[name])),
   );
 }
 
 async function deleteWhere(connection: Connection, condition: string, values: readonly unknown[]) {
-  const gone = await connection.query<Row & { readonly kind: DocumentKind }>(
-    `DELETE FROM $schema.documents WHERE ${condition} RETURNING account_id, kind, id, bytes`,
+  const gone = await connection.query<Total & { readonly id: string }>(
+    `DELETE FROM $schema.documents WHERE ${condition}
+     RETURNING account_id AS account, kind, id, -1 AS count, -bytes AS bytes`,
     values,
   );
-  if (gone.length > 0) {
-    await addTotals(
-      connection,
-      gone.map(({ account_id, kind, bytes }) => ({
-        ...{ accountId: decodeText(String(account_id)), kind, count: -1, bytes: -Number(bytes) },
-      })),
-    );
-  }
+  if (gone.length > 0) await addTotals(connection, gone);
   return gone;
 }
 

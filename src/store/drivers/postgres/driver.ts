@@ -17,7 +17,6 @@ import { queries } from './readers/reader.ts';
 import { RequestTable } from './request-table.ts';
 import { retentionMethods } from './retention-store.ts';
 import { sessionMethods } from './session-store.ts';
-import { SharedObjects } from './shared-objects.ts';
 import { taskStore } from './task-store.ts';
 import { PostgresTransfer } from './transfer.ts';
 
@@ -42,7 +41,6 @@ export function postgresStore(parts: PostgresParts): {
   const { bookCharges, now, onFault } = parts;
   const tasks = taskStore(parts);
   const requests = new RequestLog(new RequestTable(database));
-  const objects = new SharedObjects({ database, reads: balances.reads, now, onFault });
   const accounts = accountMethods({
     now,
     create: (operation) => transactions.run(operation),
@@ -68,7 +66,6 @@ export function postgresStore(parts: PostgresParts): {
   async function close(): Promise<void> {
     parts.closing.abort();
     keys.close();
-    await objects.flush();
     await requests.close().catch(onFault);
     await escrows.close();
     log.close(escrows.pendingCharges === 0);
@@ -94,8 +91,6 @@ export function postgresStore(parts: PostgresParts): {
     ...retentionMethods(parts),
     ...configMethods(parts),
     ...alertMethods(parts),
-    addProviderObjects: (accountId, ids) => objects.add(accountId, ids),
-    findProviderObjects: (accountId, ids) => objects.find(accountId, ids),
     transfer: new PostgresTransfer(database, () => escrows.flush()),
 
     isShared: true,
@@ -175,7 +170,6 @@ export function postgresStore(parts: PostgresParts): {
     async tidy() {
       // An empty transaction: without requests no other shows that the database can be written again.
       if (transactions.failure) await transactions.run({ needs: {}, apply: () => {} });
-      await objects.deleteOld();
       // Each search reads the escrows of all nodes. At its start a node frees those of its former process.
       const isFirst = !hasTidied;
       hasTidied = true;

@@ -1,0 +1,172 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import OpenAI from 'openai';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { OWNER_KEY, startDaemon, type TestDaemon } from '../../daemon.ts';
+import { describeWithPostgres } from '../../engines/postgres.ts';
+import { gate } from '../../gate.ts';
+import { WebhookReceiver } from '../../media/webhook-receiver.ts';
+import { temporaryFolder } from '../../oriel.ts';
+import { newKey } from '../gateway-daemon.ts';
+import { type MockUpstream, startMockUpstream } from '../mock-upstream.ts';
+import { type Script, USAGE } from '../script.ts';
+
+const model = 'talk';
+const says = (text: string): Script => ({ steps: [{ text }], usage: USAGE });
+
+let upstream: MockUpstream;
+let receiver: WebhookReceiver;
+beforeAll(async () => {
+  upstream = await startMockUpstream();
+  receiver = await WebhookReceiver.open();
+});
+afterAll(async () => {
+  await Promise.all([upstream.close(), receiver.close()]);
+});
+
+const configWith = (store: object = {}) => ({
+  store,
+  network: { allowPrivateAddresses: true },
+  routing: { retries: 0 },
+  owner: { credits: 1000 },
+  providers: { talks: { kind: 'openai', baseUrl: upstream.url, apiKey: 'sk-test' } },
+  models: {
+    [model]: {
+      type: 'text',
+      routes: [{ provider: 'talks', model: 'gpt' }],
+      price: { input: 1000, output: 1000 },
+      maxOutputTokens: 1000,
+    },
+  },
+});
+
+const clientOf = ({ url }: TestDaemon, apiKey = OWNER_KEY) =>
+  new OpenAI({ apiKey, baseURL: `${url}/v1`, maxRetries: 0 });
+
+/** Credits that the account has spent and reserved. */
+async function creditsOf({ url }: TestDaemon, key: string): Promise<readonly number[]> {
+  const headers = { authorization: `Bearer ${key}` };
+  const response = await fetch(`${url}/v1/account`, { headers });
+  const { credits } = (await response.json()) as {
+    readonly credits: { readonly spent: number; readonly reserved: number };
+  };
+  return [credits.spent, credits.reserved];
+}
+
+async function ended(client: OpenAI, id: string): Promise<OpenAI.Responses.Response> {
+  for (;;) {
+    const response = await client.responses.retrieve(id);
+    if (response.status !== 'queued' && response.status !== 'in_progress') return response;
+    await delay(50);
+  }
+}
+
+/** Two daemons that follow each other in one place, or that share a store. */
+function describeSurvival(start: () => Promise<readonly [TestDaemon, () => Promise<TestDaemon>]>) {
+  it('continues a response at once after its daemon was killed', async () => {
+    const [first, successor] = await start();
+    upstream.play(says('Hello Ada.'));
+    const stream = clientOf(first).responses.stream({ model, input: 'I am Ada.' });
+    for await (const event of stream) {
+      if (event.type !== 'response.completed') continue;
+      await first.stop('SIGKILL');
+      const client = clientOf(await successor());
+      upstream.play(says('Ada.'));
+      const previous_response_id = event.response.id;
+      const next = await client.responses.create({ model, input: 'And?', previous_response_id });
+      expect(next.output_text).toBe('Ada.');
+      expect(upstream.only().body.messages).toHaveLength(3);
+      return;
+    }
+    expect.unreachable();
+  });
+
+  it('answers a response in the background once, and charges it once', async () => {
+    const [first, successor] = await start();
+    const held = gate();
+    upstream.play({ steps: [{ wait: held.passed }, { text: 'Lost.' }] }, says('Done.'));
+    const path = `/of-${first.url.replace(/\D/g, '')}`;
+    const callback_url = receiver.url + path;
+    const body = { model, input: 'Work.', background: true, callback_url };
+    const key = await newKey(first, 'worker');
+    const queued = await clientOf(first, key).responses.create(body);
+    await upstream.received(0);
+    await first.stop('SIGKILL');
+    held.open();
+    const daemon = await successor();
+    const client = clientOf(daemon, key);
+    const done = await ended(client, queued.id);
+    expect([done.status, done.output_text]).toEqual(['completed', 'Done.']);
+    await expect.poll(() => creditsOf(daemon, key)).toEqual([expect.any(Number), 0]);
+    const [spent] = await creditsOf(daemon, key);
+    expect(spent).toBeCloseTo((USAGE.input + USAGE.output) / 1000, 6);
+    const own = () => receiver.received.filter((one) => one.path.endsWith(path));
+    await expect.poll(own).toHaveLength(1);
+    expect(JSON.parse(own()[0]!.body)).toMatchObject({
+      type: 'response.completed',
+      data: { id: queued.id },
+    });
+    expect(upstream.requests).toHaveLength(2);
+  });
+}
+
+describe('one daemon', () => {
+  describeSurvival(async () => {
+    const data = temporaryFolder();
+    const config = configWith();
+    const next = () => startDaemon({ data, config });
+    return [await next(), next];
+  });
+});
+
+describeWithPostgres('several nodes', (server) => {
+  const node = () => startDaemon({ config: configWith({ driver: 'postgres', url: server().url }) });
+
+  describeSurvival(async () => {
+    const [first, second] = [await node(), await node()];
+    return [first, async () => second];
+  });
+
+  it('read, follow and cancel responses of each other', async () => {
+    const nodes = [await node(), await node(), await node()];
+    const [one, other, third] = nodes.map((one) => clientOf(one)) as [OpenAI, OpenAI, OpenAI];
+    upstream.play(says('Hello.'));
+    const first = await one.responses.create({ model, input: 'Hi' });
+    const second = await other.responses.create({
+      model,
+      input: 'x',
+      previous_response_id: first.id,
+    });
+    await third.responses.create({ model, input: 'y', previous_response_id: second.id });
+    expect(upstream.requests.at(-1)!.body.messages).toHaveLength(5);
+
+    const held = gate();
+    upstream.play({ steps: [{ wait: held.passed }, { text: 'Late.' }], usage: USAGE });
+    const queued = await one.responses.create({
+      model,
+      input: 'Work.',
+      background: true,
+      stream: true,
+    });
+    const typesOf = async (events: AsyncIterable<{ readonly type: string }>) => {
+      const types: string[] = [];
+      for await (const { type } of events) types.push(type);
+      return types;
+    };
+    await upstream.received(0);
+    const events = queued[Symbol.asyncIterator]();
+    const { value: created } = await events.next();
+    const { id: streamed } = (created as OpenAI.Responses.ResponseCreatedEvent).response;
+    const reading = typesOf({ [Symbol.asyncIterator]: () => events });
+    const followed = typesOf(await other.responses.retrieve(streamed, { stream: true }));
+    held.open();
+    expect(await followed).toEqual(['response.created', ...(await reading)]);
+
+    const never = gate();
+    upstream.play({ steps: [{ wait: never.passed }] });
+    const { id } = await one.responses.create({ model, input: 'Work.', background: true });
+    await upstream.received(0);
+    expect((await other.responses.cancel(id)).status).toBe('cancelled');
+    expect((await third.responses.retrieve(id)).status).toBe('cancelled');
+    never.open();
+  });
+});
