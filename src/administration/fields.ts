@@ -230,18 +230,21 @@ const UNITS: Readonly<Record<string, number>> = {
 const DATE = /^(\d{4})-(\d{2})-(\d{2})$/;
 const DATE_TIME = /^(\d{4}-\d{2}-\d{2})T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2})$/;
 
+/** A date, a date and time with its zone, or a duration from now on or back; undefined for any other text. */
+function parseTime(text: string, now: number, direction: 1 | -1): number | undefined {
+  const trimmed = text.trim();
+  const [, count, unit] = /^(\d{1,10})([smhd])$/.exec(trimmed) ?? [];
+  if (unit !== undefined) return now + direction * Number(count) * UNITS[unit]!;
+  const date = DATE.test(trimmed) ? trimmed : DATE_TIME.exec(trimmed)?.[1];
+  return date !== undefined && isDay(date) ? Date.parse(trimmed) : undefined;
+}
+
 /**
  * Parses the start of a period: a date, a date and time, or a duration before now (`7d`).
  *
  * @returns milliseconds since the epoch; undefined for any other text
  */
-export function parseSince(text: string, now: number): number | undefined {
-  const trimmed = text.trim();
-  const [, count, unit] = /^(\d{1,10})([smhd])$/.exec(trimmed) ?? [];
-  if (unit !== undefined) return now - Number(count) * UNITS[unit]!;
-  const date = DATE.test(trimmed) ? trimmed : DATE_TIME.exec(trimmed)?.[1];
-  return date !== undefined && isDay(date) ? Date.parse(trimmed) : undefined;
-}
+export const parseSince = (text: string, now: number) => parseTime(text, now, -1);
 
 /** The last day whose year has four digits. */
 const MAX_TIME = Date.UTC(9999, 11, 31);
@@ -260,11 +263,6 @@ function isDay(date: string): boolean {
  * @returns milliseconds since the epoch; undefined for any other text, and for a time in the past
  */
 export function parseExpiry(text: string, now: number): number | undefined {
-  const trimmed = text.trim();
-  const [, count, unit] = /^(\d{1,10})([smhd])$/.exec(trimmed) ?? [];
-  const date = DATE.test(trimmed) ? trimmed : DATE_TIME.exec(trimmed)?.[1];
-  let time = Number.NaN;
-  if (unit !== undefined) time = now + Number(count) * UNITS[unit]!;
-  else if (date !== undefined && isDay(date)) time = Date.parse(trimmed);
-  return time > now && time <= MAX_TIME ? time : undefined;
+  const time = parseTime(text, now, 1);
+  return time !== undefined && time > now && time <= MAX_TIME ? time : undefined;
 }

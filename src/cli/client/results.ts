@@ -1,4 +1,4 @@
-import { existsSync, statSync, writeFile } from 'node:fs';
+import { existsSync, writeFile } from 'node:fs';
 import { extname, join } from 'node:path';
 import { promisify } from 'node:util';
 import type * as v from 'valibot';
@@ -7,6 +7,7 @@ import { formatOfExtension, IMAGE_EXTENSIONS } from '../../images/formats.ts';
 import { sniffMedia } from '../../media/files/media-type.ts';
 import { printable, safeBaseName } from '../../operations/batch/filename.ts';
 import { usageFailure } from '../command/command.ts';
+import { namesFile } from '../files/naming.ts';
 import { existsFailure, Writer } from '../files/writer.ts';
 import { print, printStderr } from '../terminal/terminal.ts';
 import { type TerminalImages, terminalImages } from '../terminal/terminal-images.ts';
@@ -137,18 +138,8 @@ export function stemOf(prompt: string, fallback: string): string {
   return safeBaseName(stem);
 }
 
-/** Whether `--out` names a file: it has an extension of results, and no folder has that name. */
-function namesFile(out: string | undefined): out is string {
-  if (out === undefined || /[/\\]$/.test(out)) return false;
-  const ending = extname(out).slice(1).toLowerCase();
-  if (!RESULT_EXTENSIONS.includes(ending)) return false;
-  try {
-    return statSync(out, { throwIfNoEntry: false })?.isDirectory() !== true;
-  } catch {
-    // `stat` failed; writing the file will report the reason.
-    return true;
-  }
-}
+const namesResult = (out: string | undefined) =>
+  namesFile(out, (ending) => RESULT_EXTENSIONS.includes(ending));
 
 /** Assigns paths to the results of a command. */
 class ResultNames {
@@ -163,7 +154,7 @@ class ResultNames {
    * @param stem file name of results in a folder, without an extension
    */
   constructor({ out, overwrite }: ResultFlags, stem: string) {
-    this.#file = namesFile(out) ? out : undefined;
+    this.#file = namesResult(out) ? out : undefined;
     this.#folder = out ?? '.';
     this.#stem = stem;
     this.#overwrite = overwrite;

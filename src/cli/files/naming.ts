@@ -38,13 +38,19 @@ function identity(path: string): string {
 
 /** The format of `--out photo.webp`; null where the path names no image file. */
 export function formatOfPath(path: string | undefined): OutputFormat | null {
-  return path !== undefined && namesFile(path) ? formatOfExtension(extname(path).slice(1)) : null;
+  return namesImage(path) ? formatOfExtension(extname(path).slice(1)) : null;
 }
 
-/** Whether `--out` names a file: it has an image's extension, and no folder has that name. */
-function namesFile(out: string | undefined): out is string {
+const namesImage = (out: string | undefined): out is string =>
+  namesFile(out, (ending) => formatOfExtension(ending) !== null);
+
+/** Whether `--out` names a file: it has the extension of one, and no folder has that name. */
+export function namesFile(
+  out: string | undefined,
+  isExtension: (ending: string) => boolean,
+): out is string {
   if (out === undefined || /[/\\]$/.test(out)) return false;
-  if (formatOfExtension(extname(out).slice(1)) === null) return false;
+  if (!isExtension(extname(out).slice(1).toLowerCase())) return false;
   try {
     return statSync(out, { throwIfNoEntry: false })?.isDirectory() !== true;
   } catch {
@@ -80,7 +86,7 @@ export class OutputNames {
     const fault = templateFault(name);
     if (fault !== null) throw usageFailure(`--name: ${fault}`);
     this.#template = name;
-    const isFile = namesFile(out);
+    const isFile = namesImage(out);
     if (isFile && inputs.length > 1) {
       throw usageFailure(
         `--out ${out}: expected a folder for ${inputs.length} images, received the name of one; ${out}/ is a folder`,

@@ -10,13 +10,19 @@ import {
   formatValue,
   redactUrl,
 } from '../../schema/faults.ts';
-import { describeField, fromText, metadataOf } from '../../schema/fields.ts';
+import { describeField, metadataOf } from '../../schema/fields.ts';
 import { isObject } from '../../schema/untrusted.ts';
 import { type Path, schemaAt, valueAt, walk } from '../../schema/walk.ts';
 import { allNames } from '../catalog/model-names.ts';
 import { credentialFaults, withCredentials } from '../settings/assets.ts';
 import { type Config, configSchema } from '../settings/schema.ts';
-import { type Document, faultLines, type LineFault, readDocument } from '../yaml/document.ts';
+import {
+  coerceVariables,
+  type Document,
+  faultLines,
+  type LineFault,
+  readDocument,
+} from '../yaml/document.ts';
 import type { Environment } from '../yaml/interpolate.ts';
 import { invalidConfig } from '../yaml/invalid.ts';
 import { crossFaults, warningsOf } from './check.ts';
@@ -52,16 +58,6 @@ function sandbox(): Readonly<Record<string, unknown>> {
   const file = createRequire(import.meta.url).resolve('#config/sandbox.yaml');
   const source = readFileSync(file, 'utf8');
   return readDocument(source, {}).value as Readonly<Record<string, unknown>>;
-}
-
-/** Converts texts from environment variables to the types of their settings. */
-function coerce(value: unknown, document: Document): void {
-  for (const { path, value: text, schema } of walk(configSchema, value)) {
-    const given = document.variables(path).length > 0;
-    if (!given || schema === undefined || typeof text !== 'string') continue;
-    const parent = valueAt(value, path.slice(0, -1)) as Record<string | number, unknown>;
-    parent[path.at(-1)!] = fromText(describeField('', schema), text);
-  }
 }
 
 /** Moves settings from their former names to their names, and adds a warning for each. */
@@ -148,7 +144,7 @@ function readSettings(
     if (isObject(parent)) delete (parent as Record<string, unknown>)[String(path.at(-1))];
   }
   const { faults, warnings } = renameFormer(own, document);
-  coerce(own, document);
+  coerceVariables(configSchema, own, document);
   const left = replays ? [...without, ['providers']] : without;
   const isOptional = (path: Path) =>
     left.some((section) => section.every((name, index) => path[index] === name));

@@ -1,7 +1,8 @@
+import type { GenericSchema } from 'valibot';
 import * as yaml from 'yaml';
 import { type Fault, formatPath } from '../../schema/faults.ts';
-import { named } from '../../schema/fields.ts';
-import type { Path } from '../../schema/walk.ts';
+import { describeField, fromText, named } from '../../schema/fields.ts';
+import { type Path, valueAt, walk } from '../../schema/walk.ts';
 import { type Environment, interpolate } from './interpolate.ts';
 
 /** A fault with its line in the file. */
@@ -243,4 +244,14 @@ export function readDocument(
     reader.faults.push({ path: [], line, message: `column ${col}: ${withoutQuotation(error)}` });
   }
   return reader;
+}
+
+/** Converts texts with environment variables to the types of a schema. */
+export function coerceVariables(schema: GenericSchema, value: unknown, document: Document): void {
+  for (const { path, value: text, schema: own } of walk(schema, value)) {
+    if (own === undefined || typeof text !== 'string') continue;
+    if (document.variables(path).length === 0) continue;
+    const parent = valueAt(value, path.slice(0, -1)) as Record<string | number, unknown>;
+    parent[path.at(-1)!] = fromText(describeField('', own), text);
+  }
 }

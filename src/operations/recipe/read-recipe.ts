@@ -1,4 +1,5 @@
 import {
+  coerceVariables,
   type Document,
   faultLines,
   type LineFault,
@@ -6,9 +7,7 @@ import {
 } from '../../config/yaml/document.ts';
 import { Failure } from '../../failure.ts';
 import { checkAll, type Fault, formatValue, unknownName } from '../../schema/faults.ts';
-import { describeField, fromText } from '../../schema/fields.ts';
 import { isObject } from '../../schema/untrusted.ts';
-import { valueAt, walk } from '../../schema/walk.ts';
 import type { Recipe, RecipeOutput, RecipeStep } from './recipe.ts';
 import { recipeSchema, type WrittenRecipe, type WrittenStep } from './schema.ts';
 
@@ -40,7 +39,7 @@ export function readRecipe(source: string, { origin, set }: ReadOptions): Recipe
   const document = readDocument(source, (value) => variablesOf(value, set), MAX_TOKENS);
   const value = withShorthands(document.value ?? {});
   if (!isObject(value)) fail(origin, [{ path: [], message: 'expected a map' }], document);
-  coerce(value, document);
+  coerceVariables(recipeSchema, value, document);
   const checked = checkAll(recipeSchema, value, (received, path) =>
     received === null ? 'nothing' : formatValue(received, path),
   );
@@ -119,16 +118,6 @@ function withShorthands(value: unknown): unknown {
     ...whole,
     outputs: outputs.map((output) => (isObject(output) ? inSteps(output) : output)),
   };
-}
-
-/** Converts texts with variables to the types of their options. */
-function coerce(value: unknown, document: Document): void {
-  for (const { path, value: text, schema } of walk(recipeSchema, value)) {
-    if (schema === undefined || typeof text !== 'string') continue;
-    if (document.variables(path).length === 0) continue;
-    const parent = valueAt(value, path.slice(0, -1)) as Record<string | number, unknown>;
-    parent[path.at(-1)!] = fromText(describeField('', schema), text);
-  }
 }
 
 function compileStep({ when, ...named }: WrittenStep): RecipeStep {

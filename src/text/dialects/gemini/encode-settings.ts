@@ -2,7 +2,6 @@ import type { Effort } from '../../../config/settings/models.ts';
 import type {
   Json,
   ReasoningRequest,
-  RequestSetting,
   ResponseFormat,
   TextRequest,
   Tool,
@@ -20,15 +19,6 @@ import { schemaOnWire } from './schema.ts';
 /** The largest seed: Google's are signed integers of 32 bits. */
 const MAX_SEED = 2 ** 31;
 
-function refuse<Setting extends RequestSetting>(
-  request: TextRequest,
-  setting: Setting,
-  why?: string,
-  nearest: TextRequest[Setting] | null = null,
-): never {
-  throw unsupportedSetting(request, setting, 'gemini', why, nearest);
-}
-
 /**
  * The settings of a request as `generationConfig`.
  *
@@ -38,7 +28,12 @@ export function generationConfig(request: TextRequest, target: Target): Json {
   refuseSettings(request, 'gemini');
   const { stop, seed, topLogprobs, logprobs } = request;
   if (seed !== null && (seed < -MAX_SEED || seed >= MAX_SEED)) {
-    refuse(request, 'seed', `this upstream takes an integer of 32 bits, received ${seed}`);
+    throw unsupportedSetting(
+      request,
+      'seed',
+      'gemini',
+      `this upstream takes an integer of 32 bits, received ${seed}`,
+    );
   }
   const config = configFields.encodeSettings(request);
   if (logprobs === false) delete config['responseLogprobs'];
@@ -89,9 +84,10 @@ function depthOf(request: TextRequest, reasoning: ReasoningRequest, target: Targ
   if (effort === 'none' || !isGemini3(target.model)) return { thinkingBudget: budgetOf(effort) };
   const level = LEVELS[effort];
   if (level !== undefined) return { thinkingLevel: level };
-  return refuse(
+  throw unsupportedSetting(
     request,
     'reasoning',
+    'gemini',
     `the highest level of this upstream is high, received ${effort}`,
     { ...reasoning, effort: 'high' },
   );
@@ -132,7 +128,8 @@ function declarationOf({ name, description, parameters, strict, path }: Tool): J
 
 /** Whether the model calls functions, and which of them. */
 export function toolConfig(request: TextRequest): Json | null {
-  if (request.toolChoice?.type === 'native') return refuse(request, 'toolChoice');
+  if (request.toolChoice?.type === 'native')
+    throw unsupportedSetting(request, 'toolChoice', 'gemini');
   const functionCallingConfig = callingConfig(request);
   return functionCallingConfig === null ? null : { functionCallingConfig };
 }

@@ -101,36 +101,25 @@ function addressed(url: string): MediaPart['source'] {
   return url.startsWith(FILE_SCHEME) ? { kind: 'file', id: url } : { kind: 'url', url };
 }
 
+function sourceOf(source: ImageBlock['source']): MediaPart['source'] {
+  if (source.type === 'url') return addressed(source.url);
+  if (source.type === 'file') return { kind: 'file', id: source.file_id };
+  return { kind: 'data', mediaType: source.media_type, data: source.data };
+}
+
 function imageOf({ source }: ImageBlock, path: string): MediaPart {
   const part = { type: 'media', path, media: 'image', detail: null, filename: null } as const;
-  switch (source.type) {
-    case 'base64':
-      return { ...part, source: { kind: 'data', mediaType: source.media_type, data: source.data } };
-    case 'url':
-      return { ...part, source: addressed(source.url) };
-    case 'file':
-      return { ...part, source: { kind: 'file', id: source.file_id } };
-  }
+  return { ...part, source: sourceOf(source) };
 }
 
 function documentOf(block: DocumentBlock, path: string): MediaPart | NativePart {
   const { source } = block;
   const filename = block.title ?? null;
   const part = { type: 'media', path, media: 'document', detail: null, filename } as const;
-  switch (source.type) {
-    case 'base64':
-      return { ...part, source: { kind: 'data', mediaType: source.media_type, data: source.data } };
-    case 'text': {
-      const data = Buffer.from(source.data).toString('base64');
-      return { ...part, source: { kind: 'data', mediaType: 'text/plain', data } };
-    }
-    case 'url':
-      return { ...part, source: addressed(source.url) };
-    case 'file':
-      return { ...part, source: { kind: 'file', id: source.file_id } };
-    case 'content':
-      return nativePart('messages', `${path}.source`, block);
-  }
+  if (source.type === 'content') return nativePart('messages', `${path}.source`, block);
+  if (source.type !== 'text') return { ...part, source: sourceOf(source) };
+  const data = Buffer.from(source.data).toString('base64');
+  return { ...part, source: { kind: 'data', mediaType: 'text/plain', data } };
 }
 
 function thinkingOf({ thinking, signature }: ThinkingBlock, path: string): ReasoningPart | null {
