@@ -3,11 +3,11 @@ import { cacheSizesOf } from '../config/catalog/catalog.ts';
 import { CacheFolder } from '../exchanges/cache/cache-folder.ts';
 import { ExactCache } from '../exchanges/cache/exact-cache.ts';
 import { screenPrompt } from '../safety/prompt-screening.ts';
+import { BackgroundResponses } from '../text/background/background.ts';
 import type { TextObserver } from '../text/billing/charge-report.ts';
 import { TokenCounter } from '../text/counting/token-counter.ts';
 import { EmbeddingsGateway } from '../text/embeddings/gateway.ts';
 import { TextGateway } from '../text/gateway.ts';
-import { BackgroundResponses } from '../text/stored/background.ts';
 import { type Parts, warnRarely } from './start.ts';
 
 /** The gateways of text and embeddings, and the counter of tokens. */

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import * as v from 'valibot';
+import { isBackground } from '../../../text/background/background.ts';
 import type { Json } from '../../../text/canonical/canonical.ts';
 import { TextReport } from '../../../text/canonical/report.ts';
 import { ESTIMATE_HEADER } from '../../../text/counting/token-counter.ts';
@@ -8,7 +9,6 @@ import type { Endpoint, RequestAddress } from '../../../text/dialects/endpoint.t
 import { fieldRows } from '../../../text/dialects/field-rows.ts';
 import { allDialects } from '../../../text/dialects/registry.ts';
 import { IGNORED_HEADER, pathsHeader } from '../../../text/execution/execution.ts';
-import { isBackground } from '../../../text/stored/background.ts';
 import type { StoredResponse } from '../../../text/stored/history.ts';
 import { LightAbortSignal } from '../../../upstream/abort-signal.ts';
 import { beginCopy } from '../../observability/request-bodies.ts';

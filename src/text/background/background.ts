@@ -18,9 +18,9 @@ import { dialectNamed } from '../dialects/registry.ts';
 import { responseError } from '../dialects/responses/answer.ts';
 import { findModelOfType } from '../execution/model-routes.ts';
 import type { TextGateway } from '../gateway.ts';
+import { itemsOf, rebuild, type StoredResponse } from '../stored/history.ts';
+import { StoredResponses } from '../stored/stored-responses.ts';
 import { BackgroundRun, frameOf } from './background-run.ts';
-import { itemsOf, rebuild, type StoredResponse } from './history.ts';
-import { StoredResponses } from './stored-responses.ts';
 
 /** Responses that run at once, and those of an account that wait or run at a node. */
 const MAX_RUNNING = 64;
