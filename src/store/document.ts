@@ -11,7 +11,7 @@ export type DocumentKind = (typeof DOCUMENT_KINDS)[number];
 export interface DocumentKey {
   readonly kind: DocumentKind;
   readonly accountId: string;
-  /** Any text up to `MAX_DOCUMENT_ID` characters, unique among those of a kind and an account. */
+  /** Any text, unique among those of a kind and an account. */
   readonly id: string;
 }
 
@@ -94,8 +94,6 @@ export interface Documents {
   /** Deletes at most 1000 expired documents and returns their number: call it again until that is 0. */
   sweep(): Promise<number>;
 }
-
-export const MAX_DOCUMENT_ID = 512;
 
 /** Documents that one sweep deletes. */
 export const MAX_SWEPT = 1000;
