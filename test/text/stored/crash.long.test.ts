@@ -56,7 +56,7 @@ async function ended(client: OpenAI, id: string): Promise<OpenAI.Responses.Respo
   for (;;) {
     const response = await client.responses.retrieve(id);
     if (response.status !== 'queued' && response.status !== 'in_progress') return response;
-    await delay(50);
+    await delay(250);
   }
 }
 
