@@ -81,6 +81,9 @@ export const HTTP_CODES = {
     invalid_recipe: 'The recipe has faults, which the message lists with their lines.',
     malformed_request: 'The bytes are not a valid HTTP request.',
     invalid_url: 'The path is not valid.',
+    invalid_stream_id: 'The name of the stream of a WebSocket is not valid.',
+    websocket_stream_limit_reached: 'The WebSocket has its largest number of named streams.',
+    websocket_connection_limit_reached: 'The WebSocket has reached its greatest age.',
     invalid_content_length: 'The body has another length than Content-Length.',
     invalid_json: 'The body is empty or not valid JSON.',
     nested_too_deep: 'The JSON body nests deeper than the limit.',
@@ -158,7 +161,8 @@ export const HTTP_CODES = {
     range_not_satisfiable: 'The range begins after the end of the file.',
   }),
   ...group('invalid_request', 426, {
-    upgrade_required: 'The endpoint does not accept WebSockets.',
+    upgrade_required:
+      'The endpoint does not accept WebSockets, or the request does not ask for one and the endpoint accepts nothing else.',
   }),
   ...group('invalid_request', 431, {
     headers_too_large: 'The headers are larger than 16 KiB.',
@@ -207,6 +211,7 @@ export const HTTP_CODES = {
       'Memory is short and the client has too many requests in progress.',
     too_many_waiting: 'The account has too many images waiting.',
     too_many_tasks: 'The account has too many open tasks.',
+    too_many_sockets: 'The account has too many WebSockets open.',
     too_many_streams: 'The account, or the daemon, has too many open event streams.',
     too_many_rotations: 'The callback secret was rotated too often in this hour.',
   }),

@@ -37,6 +37,7 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   'string-width': ['src/cli/'],
   fastify: ['src/http/'],
   '@fastify/': ['src/http/'],
+  ws: ['src/http/sockets/'],
   undici: ['src/upstream/'],
   'ipaddr.js': ['src/upstream/', 'src/http/transport/addresses.ts'],
   standardwebhooks: ['src/upstream/'],

@@ -35,6 +35,7 @@ import { embeddingRoutes } from './routes/text/embeddings.ts';
 import { modelRoutes } from './routes/text/models.ts';
 import { responseRoutes } from './routes/text/responses.ts';
 import { textRoutes, tokenCountRoutes } from './routes/text/text.ts';
+import { responseSocketRoute } from './sockets/sockets.ts';
 import { limitConnectionsByAddress, networkOf } from './transport/addresses.ts';
 import { CLIENT_CLOSED_REQUEST, clientLeft } from './transport/client-disconnect.ts';
 import { defaultMaxConnections, limitConnections } from './transport/connections.ts';
@@ -105,10 +106,11 @@ export async function buildServers(context: AppContext): Promise<Servers> {
   });
   server.register(async (api) => {
     api.addHook('onRequest', authenticator(context));
-    limitBodies(api, context, shares);
+    const budget = limitBodies(api, context, shares);
     if (context.isDeterministic) fixIdentifiers(api);
     if (settings.console) signInRoute(api, context);
     for (const addRoutes of API_ROUTES) addRoutes(api, context);
+    responseSocketRoute(api, context, { budget, shares });
     api.register(async (media) => mediaRoutes(media, context));
     api.register(async (owner) => ownerRoutes(owner, context));
     api.register(async (forms) => {
@@ -262,7 +264,7 @@ function limitBodies(
   api: FastifyInstance,
   { config, metrics }: AppContext,
   shares: MemoryShares,
-): void {
+): BodyBudget {
   const { bodyLimit } = config.server;
   const budget = new BodyBudget(config.overload.bodies, bodyLimit);
   metrics.gauge('oriel_body_bytes', 'Bytes of JSON bodies in memory', () => budget.bytes);
@@ -275,4 +277,5 @@ function limitBodies(
     request.reserveMemory = (further) => shares.reserve(id, further, reply.raw);
     next();
   });
+  return budget;
 }

@@ -22,6 +22,9 @@ import { restoreHistory } from './stages/restore-history.ts';
 import { screenPrompt } from './stages/screen-prompt.ts';
 import type { GatewayServices, Stage, TextGatewayOptions } from './stages/stage.ts';
 import { storeAnswer } from './stages/store-answer.ts';
+import { warmUp } from './stages/warm-up.ts';
+
+const SPENDING: ReadonlySet<Stage> = new Set([reserveCredits, askRoutes, chargeAnswer]);
 
 /** The stages of every request, in order. */
 const STAGES: readonly Stage[] = [
@@ -39,6 +42,9 @@ const STAGES: readonly Stage[] = [
   chargeAnswer,
   endAnswer,
 ];
+
+/** The stages of a request that is only prepared: no provider is asked, and nothing is charged. */
+const WARM_UP_STAGES = STAGES.filter((stage) => !SPENDING.has(stage)).toSpliced(-2, 0, warmUp);
 
 /** Milliseconds after which a large request gives way to others. */
 const MAX_HOLD_MS = 10;
@@ -79,7 +85,7 @@ export class TextGateway {
     const execution = new TextExecution(call, config(), upstream);
     let heldSince = performance.now();
     try {
-      for (const stage of STAGES) {
+      for (const stage of call.isWarmUp ? WARM_UP_STAGES : STAGES) {
         // Gives the event loop to other requests. No more often: each large request that waits here holds its
         // parsed body, and many that take turns would fill the memory.
         if (execution.isLarge && performance.now() - heldSince > MAX_HOLD_MS) {

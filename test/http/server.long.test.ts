@@ -75,8 +75,8 @@ describe('requests without a route or not in HTTP', () => {
   it.each([
     ['directly', ['Connection: Upgrade', 'Upgrade: websocket']],
     ['behind a proxy that drops Upgrade', ['Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==']],
-  ])('GET /v1/responses as a WebSocket answers 426 %s', async (_case, headers) => {
-    const lines = ['GET /v1/responses HTTP/1.1', 'Host: a', 'Connection: close', ...headers];
+  ])('GET /v1/chat/completions as a WebSocket answers 426 %s', async (_case, headers) => {
+    const lines = ['GET /v1/chat/completions HTTP/1.1', 'Host: a', 'Connection: close', ...headers];
     const answer = await answerTo(daemon(), `${lines.join('\r\n')}\r\n\r\n`);
     expect(answer).toMatch(/^HTTP\/1\.1 426 /);
     expect(answer).toContain('"code":"upgrade_required"');

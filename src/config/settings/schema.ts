@@ -15,6 +15,7 @@ import { network } from './network.ts';
 import { requests } from './requests.ts';
 import { routing } from './routing.ts';
 import { server } from './server.ts';
+import { sockets } from './sockets.ts';
 import { store } from './store.ts';
 import { telemetry } from './telemetry.ts';
 
@@ -265,6 +266,7 @@ export const configSchema = v.strictObject({
   limits: section(limits, 'Limits of accounts, and retention.'),
   requests: section(requests, 'The log of requests, which the console shows.'),
   responses: section(responses, 'Stored responses and conversations.'),
+  sockets: section(sockets, 'WebSockets of responses: GET /v1/responses.'),
   batch: section(
     batch,
     'Batches of images. Each file may have 30 MiB, each request 100 MiB and 20 files.',

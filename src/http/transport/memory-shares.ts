@@ -1,4 +1,4 @@
-import type { ServerResponse } from 'node:http';
+import type { EventEmitter } from 'node:events';
 import type { FastifyRequest } from 'fastify';
 import { Failure } from '../../failure.ts';
 import { Sums } from '../../store/sums.ts';
@@ -50,7 +50,7 @@ export class MemoryShares {
    * @param further bytes beside those that every request uses
    * @throws Failure rate_limit if the owner uses its whole share
    */
-  reserve(owner: string, further: number, response: ServerResponse): void {
+  reserve(owner: string, further: number, response: EventEmitter): void {
     if (further >= LARGE) this.#pressure.measure();
     const bytes = BYTES_PER_REQUEST + further;
     const used = this.#bytesByOwner.of(owner);
@@ -122,7 +122,7 @@ export class BodyBudget {
    *
    * @throws Failure rate_limit if the account uses its share, service_error 503 if all accounts use all
    */
-  reserve(accountId: string, bytes: number, response: ServerResponse): void {
+  reserve(accountId: string, bytes: number, response: EventEmitter): void {
     if (bytes === 0) return;
     const used = this.#bytesByAccount.of(accountId);
     if (used + bytes > this.#share) {

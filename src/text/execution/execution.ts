@@ -259,6 +259,8 @@ export interface TextCall {
     find(id: string): StoredResponse | undefined;
     keep(stored: StoredResponse): void;
   };
+  /** Whether the request is only prepared, for a later one that continues it. */
+  readonly isWarmUp?: boolean;
   /** Keeps the answer in place of the store's usual way. */
   readonly keep?: (stored: StoredResponse) => Promise<unknown>;
   /** Filled while the request is answered. */

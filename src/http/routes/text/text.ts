@@ -17,6 +17,7 @@ import { admissionOf, showCost, tokensOf } from '../../request/admission.ts';
 import type { AppContext } from '../../request/app-context.ts';
 import { addEndpoint } from '../../request/endpoint.ts';
 import { readTags } from '../../request/tags.ts';
+import { turnOf } from '../../sockets/turn.ts';
 import { disconnectSignal, onClientDisconnect } from '../../transport/client-disconnect.ts';
 import { scheduleEndOfTick } from '../../transport/end-of-tick.ts';
 import { SseResponse, sendEvents } from '../../transport/sse-response.ts';
@@ -62,6 +63,8 @@ export function textRoutes(server: FastifyInstance, context: AppContext): void {
       const { stream } = endpoint;
       const handler = async (request: TextHttpRequest, reply: FastifyReply) => {
         if (requestIdHeader !== undefined) reply.header(requestIdHeader, request.id);
+        const turn = turnOf(request);
+        if (turn !== null) request.body = await turn.begin(request.body);
         if (name === 'responses' && context.config.responses.retention > 0) {
           const { body } = request;
           if (isBackground(body)) return inBackground(request, reply, context, body);
@@ -92,6 +95,7 @@ export function textRoutes(server: FastifyInstance, context: AppContext): void {
             onCharging: scheduleEndOfTick,
             report,
             admit: admission?.admit,
+            ...(turn !== null && { earlier: turn.connection.earlier, isWarmUp: turn.isWarmUp }),
           });
           if (whole === null) return reply;
           copy?.whole(whole);
