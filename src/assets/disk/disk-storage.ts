@@ -139,7 +139,9 @@ export class DiskStorage extends SpoolingStorage implements AssetStorage {
   }
 
   async remove(ids: Iterable<string>): Promise<void> {
-    const paths = [...ids].map((id) => this.pathOf(id));
+    const removed = [...ids];
+    this.verification.forget(removed);
+    const paths = removed.map((id) => this.pathOf(id));
     await onDisk(async () => {
       for (const path of paths) await remove(this.files, path);
     });

@@ -201,7 +201,9 @@ export class S3Storage extends SpoolingStorage implements AssetStorage {
   }
 
   async remove(ids: Iterable<string>): Promise<void> {
-    await this.#bucket.delete([...ids].map((id) => this.#keyOf(id)));
+    const removed = [...ids];
+    this.verification.forget(removed);
+    await this.#bucket.delete(removed.map((id) => this.#keyOf(id)));
   }
 
   /** Once a day, by one node for all. */

@@ -14,10 +14,15 @@ export class Verification {
   /** Versions of the files whose checksum matched: the ctime on disk, the ETag in a bucket. */
   readonly #verified = new Map<string, number | string>();
   readonly #onDamage: (id: string) => void;
+  readonly #most: number;
 
-  /** @param onDamage called with the identifier of each file that differs from its record */
-  constructor(onDamage: (id: string) => void) {
+  /**
+   * @param onDamage called with the identifier of each file that differs from its record
+   * @param most files that are remembered
+   */
+  constructor(onDamage: (id: string) => void, most = MAX_VERIFIED) {
     this.#onDamage = onDamage;
+    this.#most = most;
   }
 
   isVerified(id: string, version: number | string): boolean {
@@ -42,9 +47,16 @@ export class Verification {
       last = chunk;
     }
     if (read !== bytes || (hash && hash.digest('hex') !== expected)) throw this.damaged(id);
-    if (this.#verified.size >= MAX_VERIFIED) this.#verified.clear();
+    if (this.#verified.size >= this.#most) {
+      this.#verified.delete(this.#verified.keys().next().value!);
+    }
     this.#verified.set(id, version);
     if (last) yield last;
+  }
+
+  /** Forgets files that are deleted: their names are never used again. */
+  forget(ids: Iterable<string>): void {
+    for (const id of ids) this.#verified.delete(id);
   }
 
   /** Reports a file that differs from its record. */

@@ -153,9 +153,9 @@ bucket of the setting assets stay there.`,
     ],
     flags: [options(restoreFlags)],
     notes: [
-      'Of a store in PostgreSQL restore the dump first. --config with that database compares its sums, and looks for the file ' +
-        'of each of its records in the backup.',
-      'Exits with 1 if a sum of the restored store does not agree with its records, or if files are missing.',
+      'Of a store in PostgreSQL restore the dump first. With that database in --config,\n' +
+        'all sums are compared, and the file of each record must be in the backup.',
+      'Exits with 1 if a sum does not agree with its records, or if files are missing.',
     ],
     examples: [
       'oriel restore /var/backups/oriel --dry-run',
