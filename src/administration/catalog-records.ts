@@ -32,6 +32,7 @@ const routeShape = v.object({
   provider: v.string(),
   model: field(v.string(), "the provider's name of the model"),
   priority: v.number(),
+  weight: v.nullable(v.number()),
   dialect: v.nullable(v.string()),
 });
 
@@ -89,6 +90,7 @@ export async function catalogRecords(
         provider: textOf(route['provider']),
         model: textOf(route['model']),
         priority: numberOrNull(route['priority']) ?? 1,
+        weight: numberOrNull(route['weight']),
         dialect: textOf(route['dialect']) || null,
       })),
       price: { ...objectOf(settings['price']) },

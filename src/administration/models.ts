@@ -37,6 +37,19 @@ export const modelSettings = {
   priority: v.optional(
     field(number(0, 1_000_000), 'the route of the highest priority is tried first (1)'),
   ),
+  weight: v.optional(
+    field(number(0, 1_000_000), "the route's share of requests among those of its priority"),
+  ),
+  order: v.optional(
+    field(v.picklist(['latency', 'cost']), 'which route of a priority is tried first'),
+  ),
+  inputCost: v.optional(
+    field(number(0), 'what the provider charges for a million tokens of input, for order cost'),
+  ),
+  outputCost: v.optional(field(number(0), 'and for a million tokens of output')),
+  routeWindow: v.optional(
+    field(integer(1), 'tokens that the route can read, if fewer than those of the model'),
+  ),
   dialect: text(
     64,
     'wire format of requests to the provider',
@@ -77,20 +90,26 @@ function priceOf(type: ModelType, before: Json, given: ModelSettings): Json {
 
 /** Settings of a model after a change, without its routes. */
 function settingsOf({ aliases, ...before }: Json, given: ModelSettings): Json {
-  const { alias, contextWindow, maxOutputTokens, description } = given;
+  const { alias, contextWindow, maxOutputTokens, description, order } = given;
   const named = alias === undefined ? aliases : (alias ?? undefined);
   const price = priceOf(before['type'] as ModelType, objectOf(before['price']), given);
   return {
     ...before,
-    ...defined({ contextWindow, maxOutputTokens, description, aliases: named }),
+    ...defined({ contextWindow, maxOutputTokens, description, order, aliases: named }),
     price,
   };
 }
 
-const routeOf = (provider: string, model: string, given: ModelSettings) => ({
-  ...{ provider, model },
-  ...defined({ priority: given.priority, dialect: given.dialect }),
-});
+/** Settings of a route that a change gives. */
+function routeSettings(given: ModelSettings, before: Json = {}): Json {
+  const { priority, weight, dialect, routeWindow, inputCost, outputCost } = given;
+  const cost = defined({ input: inputCost, output: outputCost });
+  const hasCost = Object.keys(cost).length > 0;
+  return {
+    ...defined({ priority, weight, dialect, contextWindow: routeWindow }),
+    ...(hasCost && { cost: { ...objectOf(before['cost']), ...cost } }),
+  };
+}
 
 /** The options as they are in the audit log: credits as decimals. */
 function detailsOf(given: ModelSettings): Json {
@@ -110,7 +129,8 @@ interface RouteChange extends ModelSettings {
 
 /** The routes of a model after a change. */
 function routesOf(before: readonly Json[], change: RouteChange): readonly Json[] {
-  const { model, without, priority, dialect } = change;
+  const { model, without } = change;
+  const isChanged = change.provider ?? model ?? Object.values(routeSettings(change))[0];
   const kept = before.filter((route) => route['provider'] !== without);
   if (without !== undefined && (kept.length === before.length || kept.length === 0)) {
     const problem = kept.length === 0 ? 'the last route cannot be removed' : 'no route is of it';
@@ -118,7 +138,7 @@ function routesOf(before: readonly Json[], change: RouteChange): readonly Json[]
   }
   const only = kept.length === 1 ? String(kept[0]!['provider']) : undefined;
   const { provider = only } = change;
-  if ([change.provider, model, priority, dialect].every((one) => one === undefined)) return kept;
+  if (isChanged === undefined) return kept;
   if (provider === undefined) {
     throw new Failure('invalid_request', 'provider: expected the one whose route is to be changed');
   }
@@ -128,7 +148,8 @@ function routesOf(before: readonly Json[], change: RouteChange): readonly Json[]
     const message = "model: expected the provider's name of the model for the new route";
     throw new Failure('invalid_request', message);
   }
-  const route = { ...kept[at], ...routeOf(provider, String(name), change) };
+  const settings = routeSettings(change, kept[at]);
+  const route = { ...kept[at], provider, model: String(name), ...settings };
   return at === -1 ? [...kept, route] : kept.with(at, route);
 }
 
@@ -183,8 +204,8 @@ const add = defineAdminCommand({
     const known = catalogModel(await changes.provider(provider), model, { of, creditsPerUnit });
     const isKnown = known !== null && (type ?? known.type) === known.type;
     const { isResponses = false, ...found } = isKnown ? known : { type: type ?? 'text', price: {} };
-    const route = routeOf(provider, model, given);
-    const routes = [{ ...(isResponses && { dialect: 'responses' }), ...route }];
+    const dialect = isResponses ? { dialect: 'responses' } : {};
+    const routes = [{ provider, model, ...dialect, ...routeSettings(given) }];
     const content = settingsOf({ ...found, routes }, given);
     await changes.add('model', id, { settings: content });
     const isPriced = Object.keys(objectOf(content['price'])).length > 0;

@@ -3,7 +3,7 @@ import { nameOf, upstreamModelOf } from '../config/catalog/model-names.ts';
 import type { Model, Provider } from '../config/settings/schema.ts';
 import { clientPool, MAX_WAITING } from '../operations/pool/pool.ts';
 import { longestTotal, timeoutsOf } from '../routing/retry-policy.ts';
-import { routeCandidates, unknownToProvider } from '../routing/route-candidates.ts';
+import { unknownToProvider } from '../routing/route-candidates.ts';
 import { newId } from '../store/identifier.ts';
 import type { KeyHolder } from '../store/store.ts';
 import type {
@@ -120,7 +120,7 @@ async function callProvider<Answer>(
       model: id,
       accountId: account.id,
       logContext: { requestId },
-      candidates: routeCandidates(model),
+      candidates: routing.candidatesOf(model),
       providers: config.providers,
       signal,
       deadline,

@@ -24,7 +24,7 @@ const EVICTED_SHARE = 0.05;
 
 /**
  * Remembers the routes of conversations that have left their model's first route, since only their
- * provider has them in its cache. All others need no memory: they are answered by the first route.
+ * provider has them in its cache. All others need no memory where all begin at the first route.
  */
 export class RouteAffinity {
   readonly #settings: () => Settings;
@@ -58,16 +58,16 @@ export class RouteAffinity {
     return at > 0 ? [candidates[at]!, ...candidates.toSpliced(at, 1)] : candidates;
   }
 
-  /** Records the route that answered. @param candidates in the order of the configuration */
+  /** Records the route that answered. @param candidates in the order of the configuration; none where requests are spread */
   answered(
     { name }: Candidate,
     candidates: readonly Candidate[],
     { accountId, key }: Conversation,
   ): void {
     const settings = this.#settings();
-    if (candidates.length < 2) return;
+    if (candidates.length === 1) return;
     const entries = this.#accounts.get(accountId);
-    if (name === candidates[0]!.name || settings.for === 0 || settings.conversations === 0) {
+    if (name === candidates[0]?.name || settings.for === 0 || settings.conversations === 0) {
       if (entries !== undefined) this.#delete(accountId, entries, key());
       return;
     }

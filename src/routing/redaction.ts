@@ -178,7 +178,8 @@ export function redactForClient(failure: Failure, origin: ProviderOrigin): Failu
 
 type Texts = Pick<Failure, 'message' | 'param' | 'code' | 'detail'>;
 
-function withTexts(failure: Failure, texts: Texts): Failure {
+/** A failure with other texts. */
+export function withTexts(failure: Failure, texts: Texts): Failure {
   const names = ['message', 'param', 'code', 'detail'] as const;
   if (names.every((name) => texts[name] === failure[name])) return failure;
   const { message, param, code, detail } = texts;

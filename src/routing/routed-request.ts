@@ -23,6 +23,13 @@ export interface RoutedRequest<RouteType extends Route, Outcome> {
    * where a removed provider is not tried any more.
    */
   readonly providers?: Config['providers'];
+  /**
+   * Tokens that a route can read, 0 where they are unknown: a route with a larger window is tried after one whose window
+   * was too small. Absent where no other route is tried then.
+   */
+  windowOf?(candidate: RouteCandidate<RouteType>): number;
+  /** Time of `performance.now()` of a stream's first frame; absent where whole answers are asked for. */
+  firstFrameAt?(): number | null;
   readonly signal: AbortSignalLike;
   /** Time of `performance.now()` by which an answer is needed. */
   readonly deadline: number;

@@ -1,10 +1,12 @@
 import { kindOf, type Provider } from '../config/providers/provider-kinds.ts';
-import type { Config } from '../config/settings/schema.ts';
+import type { Config, Model } from '../config/settings/schema.ts';
 import { Failure } from '../failure.ts';
+import { answerRandom } from '../store/answer-identity.ts';
 import { sleep } from '../upstream/abort-signal.ts';
 import { MAX_DELAY_MS, waitBeforeRetry } from './backoff.ts';
 import { CircuitBreakers } from './circuit-breaker.ts';
 import type { RoutingObserver, SharedRest } from './observer.ts';
+import { isOverflow, Overflow } from './overflow.ts';
 import {
   type KeyedProvider,
   type KeyRest,
@@ -16,6 +18,7 @@ import { redactForClient, secretsRedactor } from './redaction.ts';
 import { type RestingRoute, RestingRoutes, RoutesResting } from './resting-routes.ts';
 import { isRetriable } from './retry-policy.ts';
 import type { Route, RouteCandidate } from './route-candidates.ts';
+import { Latencies, orderRoutes } from './route-order.ts';
 import {
   mayFailOver,
   type RequestLimits,
@@ -40,10 +43,20 @@ export class Routing {
   readonly #circuits = new CircuitBreakers();
   readonly #keys = new ProviderKeys();
   readonly #resting = new RestingRoutes();
+  readonly #latencies = { stream: new Latencies(), whole: new Latencies() };
 
   constructor(config: () => Config, observer: RoutingObserver) {
     this.#config = config;
     this.#observer = observer;
+  }
+
+  /** A model's routes in the order in which one request tries them. @param answer what latency is compared by */
+  candidatesOf<ModelType extends Model>(
+    model: ModelType,
+    answer: 'stream' | 'whole' = 'whole',
+  ): readonly RouteCandidate<ModelType['routes'][number]>[] {
+    const latencies = this.#latencies[answer];
+    return orderRoutes(model, answerRandom, (name) => latencies.median(name));
   }
 
   /** Milliseconds until an account may try a route; 0 for now. @param accountId null for any without failures */
@@ -88,7 +101,9 @@ export class Routing {
       let last: Failure | null = null;
       let shortest = Infinity;
       let soonest: string | null = null;
+      const overflow = new Overflow(request.windowOf ?? (() => 0));
       for (const candidate of request.candidates) {
+        if (overflow.excludes(candidate)) continue;
         const cooldown = this.remainingCooldown(candidate, request.accountId);
         if (cooldown > 0) {
           if (cooldown < shortest) soonest = candidate.name;
@@ -98,9 +113,10 @@ export class Routing {
         const outcome = await this.#attemptWithRetries(request, candidate);
         if (!(outcome instanceof Failure)) return outcome;
         // A route that cannot represent the request says less than one that failed.
-        if (last === null || !wasNotSent(outcome)) last = outcome;
+        if (wasNotSent(outcome)) last ??= outcome;
+        else if (overflow.add(candidate, outcome)) last = outcome;
       }
-      if (last) throw last;
+      if (last) throw overflow.explain(last);
       const replayed = await this.#replay(request);
       if (replayed !== null) return replayed;
       const reason = soonest === null ? undefined : this.#resting.get(soonest)?.failure;
@@ -159,7 +175,7 @@ export class Routing {
         }
         const lateFailure = request.failureOf?.(outcome) ?? null;
         report(successOf(lateFailure, candidate, request));
-        if (lateFailure === null) this.#succeeded(candidate, accountId, keyed, startedAt);
+        if (lateFailure === null) this.#succeeded(candidate, request, keyed, startedAt);
         else this.#noteRest(candidate, accountId, lateFailure);
         trace?.end(lateFailure, keyed.label);
         this.#observer.onAttempt(route.provider, lateFailure, logContext, keyed.label);
@@ -199,7 +215,7 @@ export class Routing {
       report(hasKey || (rest?.skipped ?? 0) > 0 ? null : successOf(failure, candidate, request));
       this.#noteRest(candidate, accountId, failure);
       this.#observer.onAttempt(route.provider, failure, logContext, keyed.label);
-      if (!mayFailOver(failure, request)) throw failure;
+      if (!mayFailOver(failure, request) && !isOverflow(failure)) throw failure;
       request.onAttemptFailed?.();
       if (hasKey) continue;
       const retries = isRetried ? routing.retries : 0;
@@ -222,10 +238,13 @@ export class Routing {
 
   #succeeded(
     candidate: RouteCandidate<Route>,
-    accountId: string,
+    { accountId, firstFrameAt }: Pick<RoutedRequest<Route, never>, 'accountId' | 'firstFrameAt'>,
     keyed: KeyedProvider,
     startedAt: number,
   ): void {
+    const at = firstFrameAt ? firstFrameAt() : performance.now();
+    const latencies = this.#latencies[firstFrameAt ? 'stream' : 'whole'];
+    if (at !== null && at >= startedAt) latencies.add(candidate.name, at - startedAt);
     this.#keys.wake(candidate.name, keyed, startedAt);
     const resting = this.#resting.get(candidate.name);
     if (resting === undefined) return;

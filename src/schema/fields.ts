@@ -43,8 +43,6 @@ interface FieldMetadata {
   readonly off?: string;
   /** Value shown in config/default.yaml for a setting without a default. */
   readonly example?: string | number | Readonly<Record<string, string>>;
-  /** Name of the setting in earlier versions, which files may still use. */
-  readonly formerName?: string;
 }
 
 /** A schema with its description and metadata. */

@@ -54,6 +54,12 @@ export function answerText(length: number): string {
   return scope ? fixedText(scope, length) : randomText(length);
 }
 
+/** A number from 0 to 1 by which a route is chosen; equal requests to a deterministic daemon get the same. */
+export function answerRandom(): number {
+  const scope = scopes.getStore();
+  return scope ? Number.parseInt(fixedText(scope, 8), 16) / 2 ** 32 : Math.random();
+}
+
 function fixedText(scope: Scope, length: number): string {
   scope.count += 1;
   return hash('sha256', `${scope.request} ${scope.count}`).slice(0, length);

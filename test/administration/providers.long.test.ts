@@ -60,6 +60,9 @@ onOne(
     expect(added.stderr).toContain('mine offers 2 models\ngpt-5 answered: OK\n');
     done(await run(words`models add gpt-5 --provider mine --prices-of openai --alias best`));
     expect(await ask(daemon, 'best')).toBe('OK');
+    done(await run(words`models set gpt-5 --order cost --input-cost 2 --route-window 100000`));
+    const weighted = await run(words`models set gpt-5 --weight 2`);
+    expect(weighted.stderr).toContain('weight: expected none with order: cost, received 2');
 
     const listed = await run(words`models list --json`);
     expect(JSON.parse(listed.out)).toMatchObject({

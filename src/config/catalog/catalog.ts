@@ -256,11 +256,16 @@ export function firstModelOf(
   return found?.[0] ?? null;
 }
 
-/** A model's routes in the order in which they are tried: the highest priority first, then as written. */
-export function routesOf<Routed extends Model>({
-  routes,
-}: Routed): readonly Routed['routes'][number][] {
-  return [...(routes as readonly Routed['routes'][number][])].sort(
-    (a, b) => b.priority - a.priority,
-  );
+/** A model's routes: the highest priority first, then the cheapest with `order: cost`, then as written. */
+export function routesOf<Routed extends Model>(model: Routed): readonly Routed['routes'][number][] {
+  const routes: readonly Routed['routes'][number][] = model.routes;
+  const isByCost = 'order' in model && model.order === 'cost';
+  const costOf = isByCost ? relativeCostOf : () => 0;
+  return routes.toSorted((a, b) => b.priority - a.priority || costOf(a) - costOf(b));
+}
+
+/** Prompts are several times as long as answers. Routes without a cost come last. */
+function relativeCostOf(route: Model['routes'][number]): number {
+  const cost = 'cost' in route ? route.cost : undefined;
+  return cost === undefined ? Number.MAX_VALUE : 3 * cost.input + cost.output;
 }

@@ -78,6 +78,23 @@ function tierFaults(path: Path, value: unknown, format: FormatValue): readonly F
   return faults;
 }
 
+/** Faults of a route beside the settings of its model. */
+function routeFaults(model: unknown, path: Path, format: FormatValue): readonly Fault[] {
+  const order = valueAt(model, ['order']);
+  const most = valueAt(model, ['contextWindow']);
+  return ['weight', 'contextWindow'].flatMap((name) => {
+    const own = [...path, name];
+    const value = valueAt(model, own.slice(2));
+    if (value === undefined) return [];
+    const isWeight = name === 'weight';
+    const isFitting = isWeight ? !order : !(Number(value) > Number(most ?? Infinity));
+    const expected = isWeight ? `none with order: ${order}` : `at most the ${most} of the model`;
+    return isFitting
+      ? []
+      : [{ path: own, message: `expected ${expected}, received ${format(value, own)}` }];
+  });
+}
+
 /**
  * Faults between settings of a file. Single settings may be invalid, which the schema reports.
  */
@@ -106,6 +123,7 @@ export function crossFaults(value: unknown, format: FormatValue): readonly Fault
       const route = ['models', id, 'routes', index];
       const name = valueAt(value, [...route, 'provider']);
       used.add(name);
+      faults.push(...routeFaults(model, route, format));
       if (typeof name !== 'string' || name === '') continue;
       if (!providers.has(name)) {
         const names = [...providers.keys()];

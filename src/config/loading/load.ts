@@ -6,7 +6,6 @@ import {
   checkAll,
   type Fault,
   type FormatValue,
-  formatPath,
   formatValue,
   redactUrl,
 } from '../../schema/faults.ts';
@@ -60,36 +59,6 @@ function sandbox(): Readonly<Record<string, unknown>> {
   return readDocument(source, {}).value as Readonly<Record<string, unknown>>;
 }
 
-/** Moves settings from their former names to their names, and adds a warning for each. */
-function renameFormer(value: unknown, document: Document): RenameReport {
-  const faults: Fault[] = [];
-  const warnings: string[] = [];
-  for (const { path, value: given, alternatives } of walk(configSchema, value)) {
-    const former = String(path.at(-1));
-    const [name] =
-      Object.entries(alternatives ?? {}).find(
-        ([, schema]) => metadataOf(schema).formerName === former,
-      ) ?? [];
-    if (name === undefined) continue;
-    const parentPath = path.slice(0, -1);
-    const parent = valueAt(value, parentPath) as Record<string, unknown>;
-    delete parent[former];
-    if (Object.hasOwn(parent, name)) {
-      faults.push({ path, message: `former name of ${name}: remove one of the two` });
-      continue;
-    }
-    parent[name] = given;
-    document.rename(path, [...parentPath, name]);
-    warnings.push(`${formatPath(path)}: renamed to ${name}; use the new name`);
-  }
-  return { faults, warnings };
-}
-
-interface RenameReport {
-  readonly faults: readonly Fault[];
-  readonly warnings: readonly string[];
-}
-
 /** Formats values in faults; for possible secrets, names the environment variable instead. */
 function formatFor({ value, document }: Settings): FormatValue {
   return (received, path) => {
@@ -129,7 +98,7 @@ function fillProviders({ value, faults }: Document): void {
 function readSettings(
   file: string | null,
   { env, without = [], isReplay }: LoadOptions,
-): Settings & RenameReport {
+): Settings & { readonly faults: readonly Fault[] } {
   const source = file === null ? '' : readSource(file);
   const document = readDocument(source, env);
   const replays = isReplay ?? valueAt(document.value, ['cassettes', 'mode']) === 'replay';
@@ -143,7 +112,6 @@ function readSettings(
     const parent = valueAt(own, path.slice(0, -1));
     if (isObject(parent)) delete (parent as Record<string, unknown>)[String(path.at(-1))];
   }
-  const { faults, warnings } = renameFormer(own, document);
   coerceVariables(configSchema, own, document);
   const left = replays ? [...without, ['providers']] : without;
   const isOptional = (path: Path) =>
@@ -153,11 +121,7 @@ function readSettings(
     document,
     source,
     isSandbox,
-    faults: [
-      ...document.faults.filter((fault) => !isUnset(fault) || !isOptional(fault.path)),
-      ...faults,
-    ],
-    warnings,
+    faults: document.faults.filter((fault) => !isUnset(fault) || !isOptional(fault.path)),
     value: isSandbox ? { ...own, ...sandbox() } : own,
   };
 }
@@ -178,7 +142,7 @@ function readChecked(options: LoadOptions, needed: (path: Path) => boolean) {
   // A value with an unset variable has one fault only.
   const faults = [
     ...settings.faults.filter((fault) => !isUnset(fault) || needed(fault.path)),
-    ...others.filter(({ path }) => !own.has(JSON.stringify(document.pathInFile(path)))),
+    ...others.filter(({ path }) => !own.has(JSON.stringify(path))),
   ];
   if (faults.length > 0) failWith(file, faults, document);
   const folder = file === null ? options.cwd : dirname(file);
@@ -285,7 +249,7 @@ export function loadConfig(options: LoadOptions): LoadedConfig {
     log: { ...log, ...located('file', log.file) },
     secretKeyFile: configuredKeyFile(output.secretKeyFile, options, inFolder),
   });
-  return { config, file, warnings: [...settings.warnings, ...warningsOf(config)], settings };
+  return { config, file, warnings: warningsOf(config), settings };
 }
 
 function freeze<Value>(value: Value): Value {

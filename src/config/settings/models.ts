@@ -53,15 +53,37 @@ const route = {
     text(),
     "The provider's name of the model; a * in it stands for what the * in the model's identifier stood for.",
   ),
-  priority: withDefault(number(0, 1_000_000), 1, 'Routes of higher priority are tried first.', {
-    formerName: 'weight',
-  }),
+  priority: withDefault(number(0, 1_000_000), 1, 'Routes of higher priority are tried first.'),
+  weight: optional(
+    number(0, 1_000_000),
+    'Share of the requests that begin at this route, among routes of its priority: 3 gets three times as many as 1. 0: ' +
+      'only when the others fail. Unset: 1 where another route has a weight; else routes are tried as written.',
+  ),
 };
+
+/** A route of a model that is charged by tokens. */
+const tokenRoute = {
+  ...route,
+  cost: optional(
+    v.strictObject({
+      input: withDefault(number(0), 0, 'Per million tokens of input.'),
+      output: withDefault(number(0), 0, 'Per million tokens of output.'),
+    }),
+    'What the provider charges you, in any currency. Only order: cost reads it; clients pay the price of the model.',
+  ),
+};
+
+const order = optional(
+  v.picklist(['latency', 'cost']),
+  'How routes of the same priority are tried. latency: the fastest first, by the median time to the first token of ' +
+    'recent streams (or to the whole answer of requests that do not stream); about one request in ten tries any route ' +
+    'first. cost: the cheapest first, by three parts cost.input to one part cost.output. unset: by weight, or as written',
+);
 
 const routes = <const Route extends v.GenericSchema>(schema: Route) =>
   field(
     v.pipe(v.array(schema), v.nonEmpty()),
-    'Providers of the model, tried by priority (highest first), then in order.',
+    'Providers of the model, tried by priority (highest first), then by order of the model, by weight, or as written.',
     {
       expects: 'a list of one route at least',
     },
@@ -177,9 +199,14 @@ const textModel = v.strictObject({
     v.picklist(['fixed-reasoning']),
     'fixed-reasoning: the model always reasons, with fixed sampling and the efforts low, high and max.',
   ),
+  order,
   routes: routes(
     v.strictObject({
-      ...route,
+      ...tokenRoute,
+      contextWindow: optional(
+        integer(1),
+        "Tokens that this route can read; a request that is too long tries the next route with more. Unset: the model's.",
+      ),
       dialect: optional(v.picklist(DIALECT_NAMES), 'Wire format of requests to it.'),
       onUnsupported,
       promptCaching: optional(
@@ -230,7 +257,8 @@ const textModel = v.strictObject({
 const embeddingModel = v.strictObject({
   type: v.literal('embedding'),
   ...about,
-  routes: routes(v.strictObject(route)),
+  order,
+  routes: routes(v.strictObject(tokenRoute)),
   dimensions: optional(integer(1, 65_536), "Dimensions of the model's largest vectors."),
   contextWindow: optional(
     integer(1),

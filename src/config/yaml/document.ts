@@ -20,10 +20,6 @@ export interface Document {
   line(path: Path): number;
   /** Names of the environment variables in the text at a path. */
   variables(path: Path): readonly string[];
-  /** Makes a path stand for the part of the file that has another path. */
-  rename(from: Path, to: Path): void;
-  /** The path in the file for a path that may be renamed. */
-  pathInFile(path: Path): Path;
 }
 
 /** Levels of nesting: more than any setting has; yaml overflows the stack at some thousands. */
@@ -72,7 +68,6 @@ class Reader implements Document {
   readonly #counter: yaml.LineCounter;
   readonly #lines = new Map<string, number>();
   readonly #variables = new Map<string, readonly string[]>();
-  readonly #pathsInFile = new Map<string, Path>();
   #parsed: ParsedDocument | undefined;
   readonly #maxValues: number;
   #aliases = 0;
@@ -85,20 +80,12 @@ class Reader implements Document {
   }
 
   line(path: Path): number {
-    const line = this.#lines.get(keyOf(this.pathInFile(path)));
+    const line = this.#lines.get(keyOf(path));
     return line ?? (path.length === 0 ? 1 : this.line(path.slice(0, -1)));
   }
 
   variables(path: Path): readonly string[] {
-    return this.#variables.get(keyOf(this.pathInFile(path))) ?? [];
-  }
-
-  rename(from: Path, to: Path): void {
-    this.#pathsInFile.set(keyOf(to), from);
-  }
-
-  pathInFile(path: Path): Path {
-    return this.#pathsInFile.get(keyOf(path)) ?? path;
+    return this.#variables.get(keyOf(path)) ?? [];
   }
 
   readAll(parsed: ParsedDocument): void {
@@ -192,7 +179,6 @@ export function faultLines(
   const lines = faults
     .map((fault) => ({
       ...fault,
-      path: document.pathInFile(fault.path),
       line: 'line' in fault ? Number(fault.line) : document.line(fault.path),
     }))
     .sort((a, b) => a.line - b.line)

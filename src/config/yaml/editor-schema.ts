@@ -51,18 +51,10 @@ export function editorSchema(title: string, schema: v.GenericSchema): JsonSchema
       const { entries } = valibotSchema as { readonly entries?: v.ObjectEntries };
       if (entries === undefined) return null;
       const { required, properties, ...rest } = jsonSchema as unknown as ObjectJsonSchema;
-      const settings = Object.entries(properties).flatMap(([name, property]) => {
-        const schema = entries[name] as v.GenericSchema;
-        const { formerName } = metadataOf(schema);
-        const declared = setting(property, schema);
-        if (formerName === undefined) return [[name, declared]];
-        const { default: _, ...former } = declared;
-        const description = `Former name of ${name}, still read.`;
-        return [
-          [name, declared],
-          [formerName, { ...former, description }],
-        ];
-      });
+      const settings = Object.entries(properties).map(([name, property]) => [
+        name,
+        setting(property, entries[name] as v.GenericSchema),
+      ]);
       return {
         ...rest,
         ...(required?.length && { required }),

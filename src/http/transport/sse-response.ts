@@ -26,6 +26,7 @@ export class SseResponse implements ResponseStream {
   readonly #copy: ((frames: string | Buffer) => void) | null;
   #idleTimer: NodeJS.Timeout | undefined;
   #drained: Promise<void> | undefined;
+  onFirstFrame?: () => void;
   #started = false;
   #firstFrameMs: number | null = null;
   #waiting: (string | Buffer)[] = [];
@@ -81,6 +82,7 @@ export class SseResponse implements ResponseStream {
     if (!this.#started) this.#start();
     if (this.#firstFrameMs === null && frames !== this.#signOfLife) {
       this.#firstFrameMs = this.#reply.elapsedTime;
+      this.onFirstFrame?.();
     }
     if (this.#copy !== null && frames !== this.#signOfLife) this.#copy(frames);
     if (this.#waiting.length === 0) atEndOfTick(this.#flush);

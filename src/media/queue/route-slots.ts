@@ -1,5 +1,6 @@
 import { Failure } from '../../failure.ts';
 import { routeCandidates } from '../../routing/route-candidates.ts';
+import { orderRoutes, seededRandom } from '../../routing/route-order.ts';
 import { type ClaimQuery, TASK_TYPES, type Task } from '../../store/task.ts';
 import { sleep } from '../../upstream/abort-signal.ts';
 import { fieldWithoutRoute } from '../providers/providers.ts';
@@ -90,7 +91,8 @@ export class RouteSlots {
       this.#missing.add(task.model);
       throw new TaskInterrupted();
     }
-    const candidates = routeCandidates(model).filter(
+    // The same order each time, and after a restart.
+    const candidates = orderRoutes(model, seededRandom(task.id)).filter(
       ({ route }) => fieldWithoutRoute(task.request as TaskRequest, route, providers) === null,
     );
     if (candidates.length === 0) {

@@ -4,7 +4,7 @@ import { isRemote, kindOf, type RemoteProvider } from '../../config/providers/pr
 import { Failure } from '../../failure.ts';
 import { redactKeyInBody } from '../../routing/redaction.ts';
 import { longestTotal } from '../../routing/retry-policy.ts';
-import { routeCandidates, unknownToProvider } from '../../routing/route-candidates.ts';
+import { unknownToProvider } from '../../routing/route-candidates.ts';
 import { Routing } from '../../routing/routing.ts';
 import { reportCharge } from '../billing/charge-report.ts';
 import { invalid } from '../dialects/request-errors.ts';
@@ -91,7 +91,7 @@ export class EmbeddingsGateway {
         accountId: holder.account.id,
         logContext: { requestId },
         trace: report.attemptLog,
-        candidates: routeCandidates(model),
+        candidates: this.routing.candidatesOf(model),
         providers: config.providers,
         signal,
         deadline,

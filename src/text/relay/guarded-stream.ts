@@ -54,6 +54,8 @@ export interface ResponseStream {
   readonly started: boolean;
   /** Whether the client does not read what was written. */
   readonly isBlocked: boolean;
+  /** Called at the first frame that is no sign of life. */
+  onFirstFrame?: () => void;
   /** Sets a response header, or removes it; ignored once the stream has started. @param value null to remove it */
   setHeader(name: string, value: string | null): void;
   /** Writes frames. @returns false where the client is slow, until `drained` resolves */

@@ -3,7 +3,8 @@ import { isPriced, type TextRoute } from '../../config/catalog/catalog.ts';
 import { upstreamModelOf } from '../../config/catalog/model-names.ts';
 import { isRemote } from '../../config/providers/provider-kinds.ts';
 import { longestTotal } from '../../routing/retry-policy.ts';
-import { routeCandidates, unknownToProvider } from '../../routing/route-candidates.ts';
+import { unknownToProvider } from '../../routing/route-candidates.ts';
+import { isSpread } from '../../routing/route-order.ts';
 import { textCacheOf } from '../execution/answer-cache.ts';
 import type { Outcome } from '../execution/execution.ts';
 import { runRoute } from '../execution/run-route.ts';
@@ -30,7 +31,12 @@ export const askRoutes: Stage = async (execution, services) => {
   const cache = textCacheOf(execution, services.cache);
   execution.cache = cache;
   const deadline = performance.now() + longestTotal(config, model.routes);
-  const candidates = routeCandidates(model);
+  const isSpreading = isSpread(model);
+  const candidates = services.routing.candidatesOf(model, request.stream ? 'stream' : 'whole');
+  let firstFrameAt: number | null = null;
+  call.response.onFirstFrame = () => {
+    firstFrameAt = performance.now();
+  };
   const conversation = candidates.length > 1 ? conversationOf(request, modelId, holder) : null;
   let answering = candidates[0]!;
   const nameRoute = (route: TextRoute) => {
@@ -45,6 +51,8 @@ export const askRoutes: Stage = async (execution, services) => {
       trace: report.attemptLog,
       candidates: conversation ? affinity.order(candidates, conversation) : candidates,
       providers: config.providers,
+      windowOf: ({ route }) => route.contextWindow ?? model.contextWindow ?? 0,
+      ...(request.stream && { firstFrameAt: () => firstFrameAt }),
       signal: clientDisconnect,
       deadline,
       attempt: async (candidate, provider) => {
@@ -74,7 +82,7 @@ export const askRoutes: Stage = async (execution, services) => {
       onAttemptFailed: () => tracker.reset(),
     });
     if (conversation && outcome.failure === null) {
-      affinity.answered(answering, candidates, conversation);
+      affinity.answered(answering, isSpreading ? [] : candidates, conversation);
     }
     execution.outcome = outcome;
   } catch (error) {

@@ -64,6 +64,7 @@ export function changeProvider({ name, base_url: url }: Provider): Action {
 
 const PRICES = ['input_price', 'output_price'];
 const RARE_PRICES = ['cached_input_price', 'price'];
+const ROUTING = ['weight', 'order', 'input_cost', 'output_cost', 'route_window'];
 const LIMITS = ['context_window', 'max_output_tokens', 'description'];
 
 /** @param providers names to choose from */
@@ -76,7 +77,7 @@ export function addModel(providers: readonly string[]): Action {
     fields: [
       { name: 'provider', value: providers[0] ?? '', choices: providers },
       ...named('name', 'model', 'alias', ...PRICES),
-      ...rare('type', 'priority', 'dialect', ...RARE_PRICES, ...LIMITS),
+      ...rare('type', 'priority', 'dialect', ...ROUTING, ...RARE_PRICES, ...LIMITS),
       ...rare('prices_of', 'credits_per_unit'),
     ],
   };
@@ -104,7 +105,7 @@ export function changeModel(model: Model, providers: readonly string[]): Action 
       ...named('alias', ...PRICES).map(withValue),
       { name: 'provider', label: 'Route by', choices: [['', 'no change'], ...providers] },
       ...named('model', 'priority'),
-      ...rare('dialect', 'without'),
+      ...rare('dialect', 'without', ...ROUTING),
       ...rare(...RARE_PRICES, ...LIMITS).map(withValue),
     ],
   };
