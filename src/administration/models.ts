@@ -58,7 +58,7 @@ export const modelSettings = {
   inputPrice: price('million tokens of input'),
   cachedInputPrice: price('million tokens of input from a cache'),
   outputPrice: price('million tokens of output'),
-  price: price('image, video or request, for models of other types'),
+  price: price('image, video, search or request, for models of other types'),
   contextWindow: v.optional(field(integer(1), 'tokens that it can read')),
   maxOutputTokens: v.optional(field(integer(1), 'tokens of its largest response')),
   description: text(2000, 'description in the catalog'),
@@ -67,7 +67,11 @@ export const modelSettings = {
 export type ModelSettings = v.InferOutput<v.ObjectSchema<typeof modelSettings, undefined>>;
 
 /** Names of the price of one request, by the type of the model. */
-const UNIT_PRICES: Partial<Record<ModelType, string>> = { image: 'perImage', video: 'perVideo' };
+const UNIT_PRICES: Partial<Record<ModelType, string>> = {
+  image: 'perImage',
+  rerank: 'perSearch',
+  video: 'perVideo',
+};
 
 /** Prices after a change. Tiers of the catalog go with its prices. */
 function priceOf(type: ModelType, before: Json, given: ModelSettings): Json {

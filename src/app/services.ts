@@ -124,8 +124,8 @@ export async function startServices(start: Start): Promise<Services> {
   const parts: Parts = { ...start, ...own };
   const gateways = createText(parts);
   const daemonMedia = await createMedia(parts);
-  const { text, embeddings, background } = gateways;
-  const routings = [text.routing, embeddings.routing, daemonMedia.media.routing];
+  const { text, rows, background } = gateways;
+  const routings = [text.routing, rows.routing, daemonMedia.media.routing];
   metrics.watchRouting(routings);
   daemonAlerts.routings = routings;
   followRests(store, routings);

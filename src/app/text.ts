@@ -6,8 +6,8 @@ import { screenPrompt } from '../safety/prompt-screening.ts';
 import { BackgroundResponses } from '../text/background/background.ts';
 import type { TextObserver } from '../text/billing/charge-report.ts';
 import { TokenCounter } from '../text/counting/token-counter.ts';
-import { EmbeddingsGateway } from '../text/embeddings/gateway.ts';
 import { TextGateway } from '../text/gateway.ts';
+import { RowGateway } from '../text/rows/gateway.ts';
 import { type Parts, warnRarely } from './start.ts';
 
 /** The gateways of text and embeddings, and the counter of tokens. */
@@ -59,7 +59,7 @@ export function createText({
   return {
     text,
     background,
-    embeddings: new EmbeddingsGateway({ config, store, upstream, cache, observer }),
+    rows: new RowGateway({ config, store, upstream, cache, observer }),
     tokenCounter: new TokenCounter({ config, upstream, textThreads, observer: routingObserver }),
   };
 }

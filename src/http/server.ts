@@ -31,9 +31,9 @@ import { assetRoutes } from './routes/tasks/assets.ts';
 import { taskEventRoutes } from './routes/tasks/task-events.ts';
 import { taskRoutes } from './routes/tasks/tasks.ts';
 import { conversationRoutes } from './routes/text/conversations.ts';
-import { embeddingRoutes } from './routes/text/embeddings.ts';
 import { modelRoutes } from './routes/text/models.ts';
 import { responseRoutes } from './routes/text/responses.ts';
+import { rowRoutes } from './routes/text/rows.ts';
 import { textRoutes, tokenCountRoutes } from './routes/text/text.ts';
 import { responseSocketRoute } from './sockets/sockets.ts';
 import { limitConnectionsByAddress, networkOf } from './transport/addresses.ts';
@@ -69,7 +69,7 @@ const API_ROUTES = [
   responseRoutes,
   conversationRoutes,
   tokenCountRoutes,
-  embeddingRoutes,
+  rowRoutes,
   taskRoutes,
   taskEventRoutes,
   operationRoutes,

@@ -24,6 +24,7 @@ const PATHS: Readonly<Record<string, FormatName>> = {
   '/v1/messages': 'messages',
   '/v1/messages/count_tokens': 'messages',
   '/v1/embeddings': 'chat',
+  '/v1/rerank': 'chat',
 };
 
 /** A method of Google's, whose path names the model and chooses whether to stream. */

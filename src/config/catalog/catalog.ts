@@ -11,7 +11,6 @@ import type { PublishedModel } from './published-model.ts';
 
 type Catalog = Pick<Config, 'models'>;
 export type TextModel = Extract<Model, { readonly type: 'text' }>;
-export type EmbeddingModel = Extract<Model, { readonly type: 'embedding' }>;
 export type TextRoute = TextModel['routes'][number];
 
 /** Models that a key may use, by identifiers, aliases and patterns; null for all. */
@@ -22,7 +21,8 @@ type Reasoning = PublishedModel['capability_metadata']['reasoning'];
 
 const ENDPOINTS: Readonly<Record<Model['type'], readonly string[]>> = {
   text: TEXT_ENDPOINTS,
-  embedding: ['/v1/embeddings'],
+  embedding: ['/v1/embeddings', '/v1beta/models/:model:embedContent'],
+  rerank: ['/v1/rerank'],
   image: ['/v1/images/generations', '/v1/images/generations/sync', '/v1/images/edits'],
   video: ['/v1/videos/generations'],
   audio: ['/v1/audio/generations', '/v1/audio/speech'],
@@ -109,6 +109,8 @@ function pricingOf({ type, price }: Model): Readonly<Record<string, number>> {
       return creditsOf({ ...price, cachedInput: price.cachedInput ?? price.input });
     case 'embedding':
       return creditsOf(price);
+    case 'rerank':
+      return { ...creditsOf(price), per_search: toCredits(price.perSearch) };
     case 'image':
       return { per_image: toCredits(price.perImage) };
     case 'video':
@@ -133,6 +135,7 @@ function limitsOf(model: Model): Readonly<Record<string, number | null>> {
   if (model.type === 'embedding') {
     return { context_window: model.contextWindow ?? null, dimensions: model.dimensions ?? null };
   }
+  if (model.type === 'rerank') return { context_window: model.contextWindow ?? null };
   if (model.type !== 'text') return {};
   return {
     context_window: model.contextWindow ?? null,

@@ -4,6 +4,7 @@ import type * as v from 'valibot';
 export const MODEL_TYPES = [
   'text',
   'embedding',
+  'rerank',
   'image',
   'video',
   'audio',

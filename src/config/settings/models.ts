@@ -271,6 +271,35 @@ const embeddingModel = v.strictObject({
   ),
 });
 
+const rerankModel = v.strictObject({
+  type: v.literal('rerank'),
+  ...about,
+  order,
+  routes: routes(
+    v.strictObject({
+      ...tokenRoute,
+      format: optional(
+        v.picklist(['cohere', 'tei']),
+        "Format of requests: cohere, which Jina, Voyage and vLLM share, or tei, Hugging Face's text-embeddings-inference. " +
+          'unset: cohere',
+      ),
+    }),
+  ),
+  contextWindow: optional(
+    integer(1),
+    'Tokens of the query and a document that the model can read, and upper bound of reservations.',
+  ),
+  cache,
+  price: section(
+    v.strictObject({
+      input: price('per million tokens of input'),
+      perSearch: price('per search: up to 100 documents of up to 500 tokens, as Cohere bills'),
+      cacheHit,
+    }),
+    'Credits.',
+  ),
+});
+
 const imageModel = v.strictObject({
   type: v.literal('image'),
   ...about,
@@ -311,6 +340,7 @@ export const models = v.record(
   v.variant('type', [
     textModel,
     embeddingModel,
+    rerankModel,
     imageModel,
     videoModel,
     pricedByRequest('audio'),

@@ -102,7 +102,7 @@ export class GenAiMetrics {
     this.#durations.observe(own, elapsed / 1000);
     if (usage !== null) {
       this.#tokens.observe({ ...labels, gen_ai_token_type: 'input' }, usage.input);
-      if (operation !== 'embeddings') {
+      if (operation !== 'embeddings' && operation !== 'rerank') {
         this.#tokens.observe({ ...labels, gen_ai_token_type: 'output' }, usage.output);
       }
     }

@@ -16,8 +16,8 @@ import type { Store } from '../../store/store.ts';
 import type { Tracer } from '../../telemetry/tracer.ts';
 import type { BackgroundResponses } from '../../text/background/background.ts';
 import type { TokenCounter } from '../../text/counting/token-counter.ts';
-import type { EmbeddingsGateway } from '../../text/embeddings/gateway.ts';
 import type { TextGateway } from '../../text/gateway.ts';
+import type { RowGateway } from '../../text/rows/gateway.ts';
 import type { TextThreads } from '../../threads/text-threads.ts';
 import type { RequestLimits } from '../limits/request-limits.ts';
 import type { Metrics } from '../observability/metrics.ts';
@@ -45,7 +45,7 @@ export interface AppContext {
   readonly text: TextGateway;
   readonly background: BackgroundResponses;
   readonly tokenCounter: TokenCounter;
-  readonly embeddings: EmbeddingsGateway;
+  readonly rows: RowGateway;
   readonly media: Media;
   /** The tasks that have not ended. */
   readonly tasks: Pick<TaskRunner, 'size' | 'queues'>;

@@ -1,14 +1,11 @@
 import { setImmediate } from 'node:timers/promises';
 import { tryParseJson } from '../../schema/json.ts';
 import { isObject, listOf } from '../../schema/untrusted.ts';
+import type { RowAnswer } from '../rows/row.ts';
 
 /** The vectors of all items, in their order, in the encoding that the client asked for. */
-export interface Embeddings {
+export interface Embeddings extends RowAnswer {
   readonly vectors: readonly unknown[];
-  /** The provider's own name of the model; null where it gave none. */
-  readonly model: string | null;
-  /** Tokens of the input; null where the provider reported none. */
-  readonly tokens: number | null;
 }
 
 /** Characters of vectors that are parsed or written in one turn of the event loop: an answer may have 60 MB. */

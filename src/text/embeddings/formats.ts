@@ -1,20 +1,13 @@
 import { countOf, listOf, objectOf } from '../../schema/untrusted.ts';
-import type { Json } from '../canonical/canonical.ts';
 import { invalidAnswer } from '../dialects/answer-errors.ts';
 import { resourceOf } from '../dialects/gemini/model-names.ts';
 import { invalid } from '../dialects/request-errors.ts';
+import type { RowFormat } from '../rows/row.ts';
 import type { Embeddings } from './answer.ts';
 import type { EmbeddingsRequest } from './request.ts';
 
-/** How a provider is asked for embeddings. */
-interface EmbeddingsFormat {
-  /** Path below the base URL. */
-  path(model: string): string;
-  /** @throws Failure invalid_request for a request that the format cannot express */
-  body(request: EmbeddingsRequest, model: string): Json;
-  /** @throws Failure service_error for an answer without a vector for each item */
-  read(request: EmbeddingsRequest, answer: Json): Embeddings;
-}
+/** How a provider is asked for embeddings. `read` fails without a vector for each item. */
+type EmbeddingsFormat = RowFormat<EmbeddingsRequest, Embeddings>;
 
 /** OpenAI's embeddings, which most other servers have too. */
 const openai: EmbeddingsFormat = {
@@ -26,6 +19,10 @@ const openai: EmbeddingsFormat = {
     encoding_format: encoding,
     ...(user !== null && { user }),
   }),
+  ignored: ({ taskType, title }) => [
+    ...(taskType == null ? [] : ['taskType']),
+    ...(title == null ? [] : ['title']),
+  ],
   read({ items, encoding }, { data, model, usage }) {
     if (!Array.isArray(data) || data.length !== items.length) {
       const received = Array.isArray(data) ? data.length : 'no';
@@ -55,7 +52,7 @@ const MAX_ITEMS = 100;
 /** Google's batchEmbedContents, which takes texts. It has no field for the end user. */
 const gemini: EmbeddingsFormat = {
   path: (model) => `/${resourceOf({ model })}:batchEmbedContents`,
-  body({ items, dimensions }, model) {
+  body({ items, dimensions, taskType, title }, model) {
     if (items.length > MAX_ITEMS) {
       const message = `the gemini format takes at most ${MAX_ITEMS} items, received ${items.length}`;
       throw invalid('input', message);
@@ -68,6 +65,8 @@ const gemini: EmbeddingsFormat = {
         model: resourceOf({ model }),
         content: { parts: [{ text }] },
         ...(dimensions !== null && { outputDimensionality: dimensions }),
+        ...(taskType != null && { taskType }),
+        ...(title != null && { title }),
       })),
     };
   },

@@ -3,6 +3,7 @@ import { checkedBody } from '../../schema/body.ts';
 import { choice, openObject } from '../../schema/choice.ts';
 import { expected, field, integer, quoteValue } from '../../schema/fields.ts';
 import { invalid } from '../dialects/request-errors.ts';
+import type { Estimate } from '../rows/row.ts';
 
 /** Items of one request, as at OpenAI. */
 const MAX_ITEMS = 2048;
@@ -51,6 +52,9 @@ export interface EmbeddingsRequest {
   readonly dimensions: number | null;
   readonly encoding: 'float' | 'base64';
   readonly user: string | null;
+  /** What Google's clients say of the use of the vectors: `RETRIEVAL_QUERY`. */
+  readonly taskType?: string | null;
+  readonly title?: string | null;
 }
 
 /** @throws Failure invalid_request, `param` naming the field by its path */
@@ -81,12 +85,18 @@ function itemsOf(input: unknown): readonly Item[] {
   return input.map((item: unknown, index) => itemOf(item, `input[${index}]`));
 }
 
-function itemOf(item: unknown, path: string): Item {
-  if (typeof item === 'string' && item !== '') {
-    const bytes = Buffer.byteLength(item);
-    if (bytes <= MAX_TEXT_BYTES) return item;
-    throw invalid(path, `expected at most ${MAX_TEXT_BYTES} bytes of text, received ${bytes}`);
+/** @throws Failure invalid_request for something else than a text, for none and for a long one */
+export function checkedText(item: unknown, path: string): string {
+  if (typeof item !== 'string' || item === '') {
+    throw unexpected(item, path, 'a text that is not empty');
   }
+  const bytes = Buffer.byteLength(item);
+  if (bytes <= MAX_TEXT_BYTES) return item;
+  throw invalid(path, `expected at most ${MAX_TEXT_BYTES} bytes of text, received ${bytes}`);
+}
+
+function itemOf(item: unknown, path: string): Item {
+  if (typeof item === 'string' && item !== '') return checkedText(item, path);
   if (!Array.isArray(item) || item.length === 0) {
     throw unexpected(item, path, 'a text or a list of tokens, which is not empty');
   }
@@ -103,21 +113,13 @@ function unexpected(value: unknown, path: string, what: string) {
   return invalid(path, expected(what, quoteValue(value)));
 }
 
-/** Estimates of the tokens of a request. */
-export interface InputTokens {
-  /** Charged where the provider reports no usage. */
-  readonly likely: number;
-  /** Upper bound: a token has at least one byte. */
-  readonly most: number;
-}
-
 /** Tokens that providers add to an item, such as its begin and its end. */
 const ADDED_TOKENS = 8;
 
 const BYTES_PER_TOKEN = 4;
 
-/** @param window tokens of one item that the model reads */
-export function inputTokensOf({ items }: EmbeddingsRequest, window: number): InputTokens {
+/** Tokens of texts and lists, of which each has at least one byte. @param window tokens of one item that the model reads */
+export function inputTokensOf(items: readonly Item[], window: number): Estimate {
   let likely = 0;
   let most = 0;
   for (const item of items) {

@@ -2,6 +2,7 @@ import { setImmediate, setTimeout } from 'node:timers/promises';
 import { FAILURE_TYPES, Failure } from '../../failure.ts';
 import { choice, delay, failureOf, readDirectives } from '../../routing/directives.ts';
 import { invalid } from '../dialects/request-errors.ts';
+import type { SandboxTarget } from '../rows/row.ts';
 import { countTokens } from '../sandbox/tokens.ts';
 import type { Embeddings } from './answer.ts';
 import { encodeVector } from './formats.ts';
@@ -21,13 +22,6 @@ const MAX_WORDS = 8192;
 /** Dimensions that one word changes, so that texts with words in common have similar vectors. */
 const DIMENSIONS_PER_WORD = 8;
 
-interface SandboxTarget {
-  readonly model: string;
-  /** Time of `performance.now()` by which an answer is needed. */
-  readonly deadline: number;
-  readonly signal: AbortSignal;
-}
-
 const KNOWN = { fail: choice(FAILURE_TYPES), delay };
 
 /** Makes unit vectors of hashes of words: equal for equal items, similar for items with the same words. */
@@ -43,7 +37,10 @@ export async function embedBySandbox(
       `expected at most ${most} for ${items.length} items, received ${size}`,
     );
   }
-  await obeyDirectives(items, deadline, signal);
+  const texts = items.flatMap((text, index) =>
+    typeof text === 'string' ? [{ text, path: `input[${index}]` }] : [],
+  );
+  await obeyDirectives(texts, deadline, signal);
   let tokens = 0;
   const vectors: unknown[] = [];
   for (const item of items) {
@@ -56,14 +53,12 @@ export async function embedBySandbox(
   return { vectors, model, tokens };
 }
 
-async function obeyDirectives(
-  items: EmbeddingsRequest['items'],
+/** @throws Failure that a directive asks for */
+export async function obeyDirectives(
+  texts: Parameters<typeof readDirectives>[0],
   deadline: number,
   signal: AbortSignal,
 ): Promise<void> {
-  const texts = items.flatMap((text, index) =>
-    typeof text === 'string' ? [{ text, path: `input[${index}]` }] : [],
-  );
   const { fail, delay: milliseconds = 0 } = readDirectives(texts, KNOWN);
   const remaining = Math.max(0, deadline - performance.now());
   const pause = Math.min(milliseconds, remaining);
@@ -75,14 +70,14 @@ async function obeyDirectives(
   if (fail) throw failureOf(fail);
 }
 
-function wordsOf(item: string | readonly number[]): readonly string[] {
+export function wordsOf(item: string | readonly number[]): readonly string[] {
   if (typeof item !== 'string') return item.slice(0, MAX_WORDS).map(String);
   const words = item.toLowerCase().split(/[^\p{L}\p{N}]+/u, MAX_WORDS);
   const named = words.filter((word) => word !== '');
   return named.length > 0 ? named : [item];
 }
 
-function vectorOf(words: readonly string[], size: number): readonly number[] {
+export function vectorOf(words: readonly string[], size: number): readonly number[] {
   const sums = new Float64Array(size);
   for (const word of words) {
     let state = hashOf(word);

@@ -296,7 +296,7 @@ describe('embeddings of the sandbox', () => {
   it('are a type of the catalog', async () => {
     expect(await client().models.retrieve('remote')).toMatchObject({
       type: 'embedding',
-      endpoints: ['/v1/embeddings'],
+      endpoints: ['/v1/embeddings', '/v1beta/models/:model:embedContent'],
       pricing: { input_per_million_tokens: 1000 },
       limits: { context_window: 100, dimensions: 8 },
     });

@@ -133,7 +133,14 @@ export function embedFault({ requests, ...others }: Loose, model: string): objec
     requests.length > 0 &&
     requests.length <= 100 &&
     requests.every(
-      ({ model: named, content, outputDimensionality: size, ...rest }: Loose) =>
+      ({
+        model: named,
+        content,
+        outputDimensionality: size,
+        taskType: _,
+        title: __,
+        ...rest
+      }: Loose) =>
         named === `models/${model}` &&
         typeof content?.parts?.[0]?.text === 'string' &&
         (size === undefined || Number.isInteger(size)) &&

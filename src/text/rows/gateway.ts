@@ -1,36 +1,30 @@
-import type { EmbeddingModel } from '../../config/catalog/catalog.ts';
 import { upstreamModelOf } from '../../config/catalog/model-names.ts';
-import { isRemote, kindOf, type RemoteProvider } from '../../config/providers/provider-kinds.ts';
+import { isRemote, type RemoteProvider } from '../../config/providers/provider-kinds.ts';
 import { Failure } from '../../failure.ts';
 import { redactKeyInBody } from '../../routing/redaction.ts';
 import { longestTotal } from '../../routing/retry-policy.ts';
 import { unknownToProvider } from '../../routing/route-candidates.ts';
 import { Routing } from '../../routing/routing.ts';
 import { reportCharge } from '../billing/charge-report.ts';
-import { invalid } from '../dialects/request-errors.ts';
 import { openCache } from '../execution/answer-cache.ts';
-import type { TextCall } from '../execution/execution.ts';
+import { pathsHeader, type TextCall } from '../execution/execution.ts';
 import { findModelOfType } from '../execution/model-routes.ts';
 import { openProvider, timeoutsUntil } from '../execution/upstream-request.ts';
 import { readJson } from '../relay/upstream-response.ts';
 import type { TextGatewayOptions } from '../stages/stage.ts';
-import { type Embeddings, parseAnswer, writeEmbeddings } from './answer.ts';
-import { FORMATS } from './formats.ts';
-import { reserveForEmbeddings } from './meter.ts';
-import { decodeEmbeddings, type EmbeddingsRequest, inputTokensOf } from './request.ts';
-import { embedBySandbox } from './sandbox.ts';
+import { reserveForRow } from './meter.ts';
+import type { Row, RowAnswer, RowModel } from './row.ts';
 
 /** One request of one client. */
-type EmbeddingsCall = Pick<
-  TextCall,
-  'requestId' | 'body' | 'headers' | 'holder' | 'report' | 'admit'
-> & {
+type RowCall = Pick<TextCall, 'requestId' | 'body' | 'headers' | 'holder' | 'report' | 'admit'> & {
   /** Aborts when the client disconnects; the reason is a Failure. */
   readonly signal: AbortSignal;
+  /** Called with the header of fields that were not sent; null for none. */
+  readonly onIgnored?: (paths: string | null) => void;
 };
 
-/** Answers requests for embeddings by the routes of their models. */
-export class EmbeddingsGateway {
+/** Answers requests of all rows by the routes of their models. */
+export class RowGateway {
   readonly #options: Omit<TextGatewayOptions, 'admitPrompt'>;
   readonly routing: Routing;
 
@@ -40,27 +34,29 @@ export class EmbeddingsGateway {
   }
 
   /** @returns the response as JSON */
-  async answer(call: EmbeddingsCall): Promise<string> {
+  async answer<Request extends { readonly model: string }, Answer extends RowAnswer>(
+    row: Row<Request, Answer>,
+    call: RowCall,
+  ): Promise<string> {
     const { requestId, body, headers, holder, report, signal } = call;
     const { store, upstream, observer } = this.#options;
     const config = this.#options.config();
-    const request = decodeEmbeddings(body);
-    const { id, part, model } = findModelOfType('embedding', request.model, config, holder);
+    const request = row.decode(body);
+    const { id, part, model } = findModelOfType(row.type, request.model, config, holder);
     report.model = id;
-    checkTokens(request, model);
-    const tokens = inputTokensOf(request, model.contextWindow ?? Infinity);
-    await call.admit?.({ input: tokens.likely, output: 0 });
-    const meter = await reserveForEmbeddings(store, holder, {
+    const estimates = row.estimate(request, model);
+    await call.admit?.({ input: estimates.tokens.likely, output: 0 });
+    const meter = await reserveForRow(store, holder, {
       id,
-      model,
-      tokens,
+      price: model.price,
+      estimates,
       tags: report.tags,
       trustUpstream: config.billing.trustUpstream,
     });
-    const settle = async (tokens: number | null) => {
-      const charge = await meter.settle(tokens, isHit());
+    const settle = async (answer: RowAnswer | null) => {
+      const charge = await meter.settle(answer, isHit());
       reportCharge(charge, { report, requestId }, observer);
-      return charge.used.input;
+      return { tokens: charge.used.input, searches: charge.searches };
     };
     const deadline = performance.now() + longestTotal(config, model.routes);
     const own = { holder, headers, id, model, report, isCacheable: true };
@@ -68,12 +64,14 @@ export class EmbeddingsGateway {
     let secret: string | undefined;
     const isHit = () => report.cache === 'hit';
     const through = cache?.through({ isKept: () => true }) ?? upstream;
-    const ask = (route: EmbeddingModel['routes'][number], provider: RemoteProvider) => {
+    const ask = (route: RowModel['routes'][number], provider: RemoteProvider) => {
       const upstreamModel = upstreamModelOf(route, part);
       report.provider = route.provider;
       report.upstreamModel = upstreamModel;
       secret = provider.apiKey;
-      const format = FORMATS[kindOf(provider).embeddings ?? 'openai'];
+      const format = row.formatOf(route, provider);
+      const ignored = format.ignored?.(request) ?? [];
+      call.onIgnored?.(ignored.length > 0 ? pathsHeader(ignored) : null);
       return openProvider(through, provider, {
         path: format.path(upstreamModel),
         model: upstreamModel,
@@ -82,11 +80,11 @@ export class EmbeddingsGateway {
         body: format.body(request, upstreamModel),
         timeouts: timeoutsUntil(deadline, config, provider),
         signal,
-      }).then(async (exchange) => format.read(request, await readJson(exchange, parseAnswer)));
+      }).then(async (exchange) => format.read(request, await readJson(exchange, row.parse)));
     };
-    let embeddings: Embeddings;
+    let answer: Answer;
     try {
-      embeddings = await this.routing.run({
+      answer = await this.routing.run({
         model: id,
         accountId: holder.account.id,
         logContext: { requestId },
@@ -100,7 +98,7 @@ export class EmbeddingsGateway {
           const upstreamModel = upstreamModelOf(route, part);
           report.provider = route.provider;
           report.upstreamModel = upstreamModel;
-          return embedBySandbox(request, { model: upstreamModel, deadline, signal });
+          return row.answerBySandbox(request, { model: upstreamModel, deadline, signal });
         },
         isReplayed: isHit,
         async replay({ route }, provider) {
@@ -120,22 +118,9 @@ export class EmbeddingsGateway {
     } finally {
       if (report.cache !== null) observer.cached(id, report.cache);
     }
-    const used = await settle(embeddings.tokens);
-    const isPublic = config.answers.model === 'public' || embeddings.model === null;
-    const name = isPublic ? request.model : embeddings.model!;
-    return redactKeyInBody(await writeEmbeddings(embeddings, name, used), secret);
+    const used = await settle(answer);
+    const isPublic = config.answers.model === 'public' || answer.model === null;
+    const name = isPublic ? request.model : answer.model!;
+    return redactKeyInBody(await row.write(answer, request, name, used), secret);
   }
-}
-
-/** @throws Failure for lists of more tokens, or vectors of more numbers, than the model has */
-function checkTokens({ items, input, dimensions }: EmbeddingsRequest, model: EmbeddingModel): void {
-  const { contextWindow: window, dimensions: most } = model;
-  if (most !== undefined && dimensions !== null && dimensions > most) {
-    throw invalid('dimensions', `expected at most ${most}, received ${dimensions}`);
-  }
-  if (window === undefined) return;
-  const long = items.findIndex((item) => typeof item !== 'string' && item.length > window);
-  if (long === -1) return;
-  const path = items[long] === input ? 'input' : `input[${long}]`;
-  throw invalid(path, `expected at most ${window} tokens, received ${items[long]!.length}`);
 }
