@@ -35,6 +35,7 @@ export interface ImmediateCall {
 
 export interface TranscriptionCall extends ImmediateCall {
   readonly file: SentFile;
+  readonly translates: boolean;
 }
 
 /** Answers a moderation request by the routes of a moderation model. @throws Failure */
@@ -65,7 +66,7 @@ export async function transcribe(
   const { holder, fields } = call;
   const { id, part, model } = findModel(services.config(), modelIdOf(fields), holder.key.models);
   expectType(fields, model, 'transcription');
-  const request = readTranscriptionRequest(fields);
+  const request = readTranscriptionRequest(fields, call.translates);
   const job = { request, file: await readAudioFile(call.file) };
   const found = { id, part, model, prefix: 'transcription' };
   return callProvider(services, call, found, (provider, context) =>

@@ -45,11 +45,9 @@ export function orderRoutes<ModelType extends Model>(
 /** Efraimidis and Spirakis (2006): each place is drawn from the routes that are left, by their weights. */
 function byWeight<One extends Candidate>(group: readonly One[], random: Random): readonly One[] {
   if (group.every(({ route }) => route.weight === undefined)) return group;
-  const least = Number.MIN_VALUE;
+  const drawn = () => -Math.log(Math.max(random(), Number.MIN_VALUE));
   return group
-    .map((one) => {
-      return { one, place: -Math.log(Math.max(random(), least)) / (one.route.weight ?? 1) };
-    })
+    .map((one) => ({ one, place: drawn() / (one.route.weight ?? 1) }))
     .sort((a, b) => (a.place === b.place ? 0 : a.place - b.place))
     .map(({ one }) => one);
 }

@@ -64,6 +64,7 @@ export function answerAs(shop: Shop, request: Received): Answer {
   switch (`${shop.speaks} ${path}`) {
     case 'openai /images/generations':
     case 'openai /images/edits':
+    case 'openai /images/variations':
       return { body: imagesFor(shop, request) };
     case 'openai /videos':
       return { body: videoOf(newJob(shop, request, 'video', {}), false) };
@@ -71,13 +72,16 @@ export function answerAs(shop: Shop, request: Received): Answer {
       return spoken(request);
     case 'openai /audio/transcriptions':
     case 'oriel /audio/transcriptions':
+    case 'openai /audio/translations':
+    case 'oriel /audio/translations':
       return transcribed(request);
     case 'openai /moderations':
     case 'oriel /moderations':
       return { body: moderationOf(request) };
     case 'oriel /images/generations':
       return taken(newJob(shop, request, 'image', imagesFor(shop, request)));
-    case 'oriel /images/edits': {
+    case 'oriel /images/edits':
+    case 'oriel /images/variations': {
       const job = newJob(shop, request, 'image', imagesFor(shop, request));
       return shop.jobs.looks === 0 ? { body: job.result } : taken(job);
     }

@@ -23,10 +23,15 @@ const ENDPOINTS: Readonly<Record<Model['type'], readonly string[]>> = {
   text: TEXT_ENDPOINTS,
   embedding: ['/v1/embeddings', '/v1beta/models/:model:embedContent'],
   rerank: ['/v1/rerank'],
-  image: ['/v1/images/generations', '/v1/images/generations/sync', '/v1/images/edits'],
-  video: ['/v1/videos/generations'],
+  image: [
+    '/v1/images/generations',
+    '/v1/images/generations/sync',
+    '/v1/images/edits',
+    '/v1/images/variations',
+  ],
+  video: ['/v1/videos/generations', '/v1/videos'],
   audio: ['/v1/audio/generations', '/v1/audio/speech'],
-  transcription: ['/v1/audio/transcriptions'],
+  transcription: ['/v1/audio/transcriptions', '/v1/audio/translations'],
   moderation: ['/v1/moderations'],
 };
 

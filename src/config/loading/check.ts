@@ -82,17 +82,20 @@ function tierFaults(path: Path, value: unknown, format: FormatValue): readonly F
 function routeFaults(model: unknown, path: Path, format: FormatValue): readonly Fault[] {
   const order = valueAt(model, ['order']);
   const most = valueAt(model, ['contextWindow']);
-  return ['weight', 'contextWindow'].flatMap((name) => {
+  const fault = (name: string, isFault: (value: unknown) => unknown, expected: string) => {
     const own = [...path, name];
     const value = valueAt(model, own.slice(2));
-    if (value === undefined) return [];
-    const isWeight = name === 'weight';
-    const isFitting = isWeight ? !order : !(Number(value) > Number(most ?? Infinity));
-    const expected = isWeight ? `none with order: ${order}` : `at most the ${most} of the model`;
-    return isFitting
-      ? []
-      : [{ path: own, message: `expected ${expected}, received ${format(value, own)}` }];
-  });
+    if (value === undefined || !isFault(value)) return [];
+    return [{ path: own, message: `expected ${expected}, received ${format(value, own)}` }];
+  };
+  return [
+    ...fault('weight', () => order, `none with order: ${order}`),
+    ...fault(
+      'contextWindow',
+      (own) => Number(own) > Number(most),
+      `at most the ${most} of the model`,
+    ),
+  ];
 }
 
 /**

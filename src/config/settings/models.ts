@@ -275,16 +275,7 @@ const rerankModel = v.strictObject({
   type: v.literal('rerank'),
   ...about,
   order,
-  routes: routes(
-    v.strictObject({
-      ...tokenRoute,
-      format: optional(
-        v.picklist(['cohere', 'tei']),
-        "Format of requests: cohere, which Jina, Voyage and vLLM share, or tei, Hugging Face's text-embeddings-inference. " +
-          'unset: cohere',
-      ),
-    }),
-  ),
+  routes: routes(v.strictObject(tokenRoute)),
   contextWindow: optional(
     integer(1),
     'Tokens of the query and a document that the model can read, and upper bound of reservations.',

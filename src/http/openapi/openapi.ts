@@ -175,3 +175,27 @@ export function documentRoute(server: FastifyInstance, document: () => JsonDocum
     handler: async (request, reply) => document().send(request, reply),
   });
 }
+
+/** A file in a form. */
+export const BINARY = { type: 'string', format: 'binary' } as const;
+
+/** The schema of a form. @param files by field; `required` are those that every form has */
+export function formSchemaOf(
+  schema: v.GenericSchema,
+  files: Readonly<Record<string, object>>,
+  {
+    sample,
+    required,
+  }: { readonly sample: Readonly<Record<string, unknown>>; readonly required: readonly string[] },
+) {
+  const fields = jsonSchemaOf(schema, 'input') as {
+    properties: Record<string, object>;
+    required: readonly string[];
+  };
+  return {
+    type: 'object',
+    properties: { ...files, ...withSample(fields.properties, sample) },
+    required: [...required, ...fields.required],
+    additionalProperties: false,
+  };
+}

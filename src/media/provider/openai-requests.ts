@@ -30,9 +30,9 @@ const TEXT_FORMATS = ['srt', 'vtt'];
 /** Transcribes audio in OpenAI's format, which Oriel's own endpoint speaks as well. The file is sent from disk. */
 export function transcribe(job: TranscriptionJob, context: ProviderContext): Promise<Transcript> {
   return withProviderClient(context, async (client) => {
-    const { format } = job.request;
+    const { format, translates } = job.request;
     const { bytes, headers } = await client.send({
-      path: '/audio/transcriptions',
+      path: translates ? '/audio/translations' : '/audio/transcriptions',
       body: { form: await formFor(job, context.model) },
       maxBytes: MAX_TRANSCRIPT_BYTES,
       billable: true,
@@ -128,7 +128,16 @@ function valuesOf<Value>(object: unknown, defaultValue: Value): Record<string, V
     : null;
 }
 
-/** The form of an edit. @param imageField name of the field of each image */
+/** The path of a request for images. */
+export function imagePathOf({
+  edit,
+  variation,
+}: Pick<ImageTaskRequest, 'edit' | 'variation'>): string {
+  if (variation) return '/images/variations';
+  return edit ? '/images/edits' : '/images/generations';
+}
+
+/** The form of an edit or a variation, which has no prompt. @param imageField name of the field of each image */
 export function editBody(
   { inputs, mask }: MediaJob<ImageTaskRequest>,
   parameters: Readonly<Record<string, string | number>>,
@@ -136,7 +145,9 @@ export function editBody(
 ): RequestBody {
   return {
     form: formOf([
-      ...Object.entries(parameters).map(([name, value]): FormField => [name, String(value)]),
+      ...Object.entries(parameters)
+        .filter(([, value]) => value !== '')
+        .map(([name, value]): FormField => [name, String(value)]),
       ...inputs.map((input): FormField => [imageField, input]),
       ...(mask === null ? [] : [['mask', mask] as const]),
     ]),

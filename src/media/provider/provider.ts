@@ -119,6 +119,8 @@ export const TRANSCRIPT_FORMATS = [
 ] as const;
 
 export interface TranscriptionRequest {
+  /** Whether the transcript is English, whatever the language of the audio. */
+  readonly translates?: boolean;
   readonly format: TranscriptFormat;
   /** Further fields of OpenAI's form as the client sent them. */
   readonly parameters: {

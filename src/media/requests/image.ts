@@ -76,6 +76,17 @@ export const readEditRequest = requestReader('image', editRequest, (body, found)
   imageRequestOf(body, found, true),
 );
 
+/** The fields of POST /v1/images/variations other than its file. */
+export const variationRequest = v.omit(v.strictObject({ ...imageFields, ...taskFields }), [
+  'prompt',
+  'quality',
+]);
+
+export const readVariationRequest = requestReader('image', variationRequest, (body, found) => ({
+  ...imageRequestOf({ ...body, prompt: '' }, found, true),
+  variation: true,
+}));
+
 /** The fields of a generation or an edit. */
 type ImageFields = v.InferInput<typeof imageRequest> &
   Pick<Partial<v.InferInput<typeof editRequest>>, 'input_fidelity'>;

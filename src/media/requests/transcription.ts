@@ -68,13 +68,25 @@ export const transcriptionRequest = v.strictObject({
   ...lists,
 });
 
+/** The fields of POST /v1/audio/translations, which are fewer. */
+export const translationRequest = v.pick(transcriptionRequest, [
+  'model',
+  'prompt',
+  'response_format',
+  'temperature',
+]);
+
 export const LIST_NAMES = Object.keys(lists) as readonly (keyof typeof lists)[];
 
 /** Fields that change nothing for the provider: the response is made from what it answers. */
 const RESPONSE_ONLY = ['model', 'stream', 'response_format'];
 
 /** @throws Failure invalid_request that names the field */
-export function readTranscriptionRequest(fields: Fields): TranscriptionRequest {
+export function readTranscriptionRequest(
+  fields: Fields,
+  translates: boolean,
+): TranscriptionRequest {
+  if (translates) checkFields(translationRequest, fields);
   const body = checkFields(transcriptionRequest, fields);
   const { response_format: format = 'json', timestamp_granularities: granularities } = body;
   const needsFormat = (param: string, expected: string) =>
@@ -91,6 +103,7 @@ export function readTranscriptionRequest(fields: Fields): TranscriptionRequest {
     throw needsFormat('stream', 'json or text');
   const parameters = Object.entries(body).filter(([name]) => !RESPONSE_ONLY.includes(name));
   return {
+    ...(translates && { translates }),
     format: format ?? 'json',
     parameters: Object.fromEntries(
       parameters.map(([name, value]) => [

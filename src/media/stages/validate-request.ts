@@ -2,7 +2,7 @@ import { findModel } from '../../config/catalog/catalog.ts';
 import { quoteValue } from '../../schema/fields.ts';
 import { fieldWithoutRoute } from '../providers/providers.ts';
 import { readAudioRequest, readSpeechRequest } from '../requests/audio.ts';
-import { readEditRequest, readImageRequest } from '../requests/image.ts';
+import { readEditRequest, readImageRequest, readVariationRequest } from '../requests/image.ts';
 import { modelIdOf, type RequestReader } from '../requests/validated-request.ts';
 import { readVideoRequest } from '../requests/video.ts';
 import type { MediaKind } from '../task/call.ts';
@@ -12,6 +12,7 @@ import type { Stage, Submission } from './stage.ts';
 export const READERS: Readonly<Record<MediaKind, RequestReader>> = {
   image: readImageRequest,
   edit: readEditRequest,
+  variation: readVariationRequest,
   video: readVideoRequest,
   audio: readAudioRequest,
   speech: readSpeechRequest,

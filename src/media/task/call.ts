@@ -1,7 +1,7 @@
 import type { KeyHolder } from '../../store/store.ts';
 
 /** The endpoints that create tasks, each with its own fields. */
-export type MediaKind = 'image' | 'edit' | 'video' | 'audio' | 'speech';
+export type MediaKind = 'image' | 'edit' | 'variation' | 'video' | 'audio' | 'speech';
 
 /** A file that a client sent, on disk. The caller deletes it afterwards. */
 export interface SentFile {

@@ -45,6 +45,8 @@ export interface ImageTaskRequest extends PromptFields {
   readonly type: 'image';
   /** Whether the inputs are edited, rather than used as references. */
   readonly edit: boolean;
+  /** Whether the only input is varied, without a prompt; missing otherwise. */
+  readonly variation?: true;
   /** Number of images: 1 to 10. */
   readonly n: number;
   /**

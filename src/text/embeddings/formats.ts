@@ -19,10 +19,7 @@ const openai: EmbeddingsFormat = {
     encoding_format: encoding,
     ...(user !== null && { user }),
   }),
-  ignored: ({ taskType, title }) => [
-    ...(taskType == null ? [] : ['taskType']),
-    ...(title == null ? [] : ['title']),
-  ],
+  ignored: ({ taskType }) => (taskType == null ? [] : ['taskType']),
   read({ items, encoding }, { data, model, usage }) {
     if (!Array.isArray(data) || data.length !== items.length) {
       const received = Array.isArray(data) ? data.length : 'no';
@@ -52,7 +49,7 @@ const MAX_ITEMS = 100;
 /** Google's batchEmbedContents, which takes texts. It has no field for the end user. */
 const gemini: EmbeddingsFormat = {
   path: (model) => `/${resourceOf({ model })}:batchEmbedContents`,
-  body({ items, dimensions, taskType, title }, model) {
+  body({ items, dimensions, taskType }, model) {
     if (items.length > MAX_ITEMS) {
       const message = `the gemini format takes at most ${MAX_ITEMS} items, received ${items.length}`;
       throw invalid('input', message);
@@ -66,7 +63,6 @@ const gemini: EmbeddingsFormat = {
         content: { parts: [{ text }] },
         ...(dimensions !== null && { outputDimensionality: dimensions }),
         ...(taskType != null && { taskType }),
-        ...(title != null && { title }),
       })),
     };
   },

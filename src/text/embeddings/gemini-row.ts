@@ -20,7 +20,6 @@ const content = v.looseObject({
 
 const settings = {
   taskType: v.nullish(field(v.string(), 'What the vectors are for; sent to Google alone.')),
-  title: v.nullish(field(v.string(), 'Title of the text; sent to Google alone.')),
   outputDimensionality: v.nullish(field(integer(1, 65_536), 'Numbers of each vector.')),
 };
 
@@ -61,7 +60,6 @@ function requestOf(body: unknown, requests: readonly One[], path: string): Embed
     ...{ model, items, input: items, encoding: 'float', user: null },
     dimensions: first.outputDimensionality ?? null,
     taskType: first.taskType ?? null,
-    title: first.title ?? null,
   };
 }
 

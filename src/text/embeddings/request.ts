@@ -54,17 +54,12 @@ export interface EmbeddingsRequest {
   readonly user: string | null;
   /** What Google's clients say of the use of the vectors: `RETRIEVAL_QUERY`. */
   readonly taskType?: string | null;
-  readonly title?: string | null;
 }
 
 /** @throws Failure invalid_request, `param` naming the field by its path */
 export function decodeEmbeddings(value: unknown): EmbeddingsRequest {
   const body = checkedBody(embeddingsRequest, value);
-  const known = Object.keys(embeddingsRequest.entries);
-  for (const [name, given] of Object.entries(body)) {
-    if (given === null || known.includes(name)) continue;
-    throw invalid(name, `unknown; expected one of ${known.join(', ')}`, 'unsupported_parameter');
-  }
+  refuseUnknown(embeddingsRequest, body);
   return {
     model: body.model,
     input: body.input,
@@ -73,6 +68,15 @@ export function decodeEmbeddings(value: unknown): EmbeddingsRequest {
     encoding: body.encoding_format ?? 'float',
     user: body.user ?? null,
   };
+}
+
+/** @throws Failure invalid_request for a field that a schema does not have */
+export function refuseUnknown({ entries }: { readonly entries: object }, body: object): void {
+  const known = Object.keys(entries);
+  for (const [name, given] of Object.entries(body)) {
+    if (given === null || known.includes(name)) continue;
+    throw invalid(name, `unknown; expected one of ${known.join(', ')}`, 'unsupported_parameter');
+  }
 }
 
 function itemsOf(input: unknown): readonly Item[] {

@@ -4,7 +4,7 @@ import { choice, openObject } from '../../schema/choice.ts';
 import { field, integer } from '../../schema/fields.ts';
 import { isObject } from '../../schema/untrusted.ts';
 import { invalid } from '../dialects/request-errors.ts';
-import { checkedText } from '../embeddings/request.ts';
+import { checkedText, refuseUnknown } from '../embeddings/request.ts';
 
 /** Documents of one request, as at Cohere. */
 const MAX_DOCUMENTS = 1000;
@@ -48,14 +48,7 @@ export interface RerankRequest {
 /** @throws Failure invalid_request, `param` naming the field by its path */
 export function decodeRerank(value: unknown): RerankRequest {
   const body = checkedBody(rerankRequest, value);
-  const known = Object.keys(rerankRequest.entries);
-  const other = Object.entries(body).find(
-    ([name, given]) => given !== null && !known.includes(name),
-  );
-  if (other !== undefined) {
-    const message = `unknown; expected one of ${known.join(', ')}`;
-    throw invalid(other[0], message, 'unsupported_parameter');
-  }
+  refuseUnknown(rerankRequest, body);
   const documents: unknown = body.documents;
   if (!Array.isArray(documents) || documents.length === 0 || documents.length > MAX_DOCUMENTS) {
     const received = Array.isArray(documents) ? `${documents.length}` : 'something else';

@@ -43,24 +43,11 @@ const cohere: RerankFormat = {
   },
 };
 
-/** Hugging Face's text-embeddings-inference. Its answers are lists, which `parse` puts into an object. */
-const tei: RerankFormat = {
-  path: () => '/rerank',
-  body: ({ query, texts }) => ({ query, texts, truncate: true }),
-  read: (request, { results }) => ({
-    ...{ results: resultsIn(results, request), model: null, tokens: null },
-  }),
-  ignored: ({ maxTokensPerDocument }) =>
-    maxTokensPerDocument === null ? [] : ['max_tokens_per_doc'],
-};
-
-const FORMATS = { cohere, tei };
-
 /** @throws Failure service_error for an answer that does not rank the documents */
 function resultsIn(value: unknown, { texts, topN }: RerankRequest): readonly Result[] {
   const seen = new Set<number>();
   const results = listOf(value).map((entry) => {
-    const { index, relevance_score: relevance, score = relevance } = objectOf(entry);
+    const { index, relevance_score: score } = objectOf(entry);
     const number = countOf(index);
     if (number === null || number >= texts.length || seen.has(number)) {
       throw invalidAnswer('a ranking with wrong numbers');
@@ -102,11 +89,8 @@ export const rerankRow: Row<RerankRequest, Ranking> = {
       searches: searchesOf(pairs),
     };
   },
-  formatOf: (route) => FORMATS[('format' in route && route.format) || 'cohere'],
-  parse(text) {
-    const answer = tryParseJson(text);
-    return Array.isArray(answer) ? { results: answer } : answer;
-  },
+  formatOf: () => cohere,
+  parse: tryParseJson,
   async answerBySandbox({ query, texts, topN }, { model, deadline, signal }) {
     await obeyDirectives([{ text: query, path: 'query' }], deadline, signal);
     const size = 256;

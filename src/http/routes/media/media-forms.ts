@@ -1,10 +1,11 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import * as v from 'valibot';
 import { DEFAULT_LIMITS } from '../../../images/limits.ts';
 import { assetUrl, imagesShape } from '../../../media/record.ts';
-import { editRequest } from '../../../media/requests/image.ts';
+import { editRequest, variationRequest } from '../../../media/requests/image.ts';
 import { fieldsOf } from '../../../schema/fields.ts';
 import { handsOver } from '../../../store/nodes.ts';
-import { jsonOrEvents, jsonSchemaOf, withSample } from '../../openapi/openapi.ts';
+import { BINARY, formSchemaOf, jsonOrEvents } from '../../openapi/openapi.ts';
 import type { AppContext } from '../../request/app-context.ts';
 import { addEndpoint } from '../../request/endpoint.ts';
 import { traceOf } from '../../request/request-span.ts';
@@ -12,7 +13,7 @@ import { readTags } from '../../request/tags.ts';
 import { shuttingDown } from '../../responses/errors.ts';
 import { disconnectSignal } from '../../transport/client-disconnect.ts';
 import { checkFormHeaders, readForm, sentFiles, valuesOf } from '../../uploads/form.ts';
-import type { FormShape } from '../../uploads/parts.ts';
+import type { FileField, FormShape } from '../../uploads/parts.ts';
 import { createdShape, uploadShape } from '../tasks/media-schema.ts';
 import { sendImages, sendOpenAiImages } from './image-response.ts';
 import { announceIgnored, idempotencyKeyOf, sendCreated } from './media-response.ts';
@@ -23,11 +24,14 @@ import {
   prefersTask,
 } from './response-format.ts';
 import { addTranscriptionRoute } from './transcriptions.ts';
+import { addVideoRoutes } from './videos.ts';
 
 const { fileBytes } = DEFAULT_LIMITS;
 const MEGABYTE = 1024 * 1024;
 
-const FIELDS = [...fieldsOf(editRequest), ...fieldsOf(imageResponseSchema)];
+type Schema = typeof editRequest | typeof variationRequest;
+
+const formFieldsOf = (schema: Schema) => [...fieldsOf(schema), ...fieldsOf(imageResponseSchema)];
 
 const EDIT: FormShape = {
   files: [
@@ -37,9 +41,16 @@ const EDIT: FormShape = {
   fileBytes,
   // As for a batch.
   requestBytes: 100 * MEGABYTE,
-  fields: FIELDS.map(({ name }) => name),
+  fields: formFieldsOf(editRequest).map(({ name }) => name),
   // The longest prompt, each of its characters in four bytes.
   valueBytes: 128_000,
+};
+
+const VARIATION: FormShape = {
+  ...EDIT,
+  files: [{ name: 'image', min: 1, max: 1 }],
+  requestBytes: fileBytes + MEGABYTE,
+  fields: formFieldsOf(variationRequest).map(({ name }) => name),
 };
 
 const UPLOAD: FormShape = {
@@ -50,42 +61,28 @@ const UPLOAD: FormShape = {
   fields: [],
 };
 
-const binary = { type: 'string', format: 'binary' } as const;
+const MASK = {
+  ...BINARY,
+  description: 'Where to change them: a PNG of the size of the first image, with alpha.',
+};
 
-/** The OpenAPI schema of an edit's form. */
-function editBody() {
-  const imageResponse = jsonSchemaOf(imageResponseSchema, 'input') as {
-    properties: Record<string, object>;
+/** The OpenAPI schema of the form of an edit or a variation. */
+function imageFormOf(kind: 'edit' | 'variation', schema: Schema, { max }: FileField) {
+  const image = {
+    type: 'array',
+    items: BINARY,
+    minItems: 1,
+    maxItems: max,
+    description: 'The images to change, at most 30 MiB each and 100 MiB in all.',
   };
-  const { properties, required } = jsonSchemaOf(editRequest, 'input') as {
-    properties: Record<string, object>;
-    required: readonly string[];
-  };
-  return {
-    type: 'object',
-    properties: {
-      image: {
-        type: 'array',
-        items: binary,
-        minItems: 1,
-        maxItems: 16,
-        description: 'The images to change, at most 30 MiB each and 100 MiB in all.',
-      },
-      ...withSample(
-        {
-          mask: {
-            ...binary,
-            description: 'Where to change them: a PNG of the size of the first image, with alpha.',
-          },
-          ...properties,
-          ...imageResponse.properties,
-        },
-        { model: 'sandbox-image', prompt: 'make it night' },
-      ),
-    },
-    required: ['image', ...required],
-    additionalProperties: false,
-  };
+  const all = v.strictObject({ ...schema.entries, ...imageResponseSchema.entries });
+  const isEdit = kind === 'edit';
+  const sample = { model: 'sandbox-image', ...(isEdit && { prompt: 'make it night' }) };
+  return formSchemaOf(
+    all,
+    { image, ...(isEdit && { mask: MASK }) },
+    { sample, required: ['image'] },
+  );
 }
 
 /** The media endpoints with forms: edits, uploads and transcriptions. */
@@ -96,52 +93,63 @@ export function mediaFormRoutes(server: FastifyInstance, context: AppContext): v
     checkFormHeaders(request, shape);
     spool.checkRoom(Number(request.headers['content-length'] ?? 0));
   };
-  addEndpoint(server, {
-    path: 'POST /v1/images/edits',
-    tag: 'Images',
-    summary: 'Change images by a prompt, and wait for the results',
-    description:
-      'If it takes longer than the server waits, returns 202 and the task, or with response_format or stream ' +
-      '504 `task_running`. With the header `Prefer: respond-async`, returns 202 at once.',
-    form: editBody(),
-    answer: jsonOrEvents(imagesShape),
-    accepted: createdShape,
-    onRequest: admit(EDIT),
-    handler: async (request, reply) => {
-      const idempotencyKey = idempotencyKeyOf(request);
-      const signal = disconnectSignal(reply);
-      const uploads = spool.uploads();
-      try {
-        const form = await readForm(request, EDIT, uploads, signal);
-        const defaultFormat = defaultFormatOf(request, context.config);
-        const [response, fields] = imageResponseOf(valuesOf(form, FIELDS), defaultFormat);
-        const submitted = await media.submit({
-          kind: 'edit',
-          fields,
-          images: sentFiles(form, 'image', EDIT),
-          mask: sentFiles(form, 'mask', EDIT)[0] ?? null,
-          holder: request.holder,
-          idempotencyKey,
-          publicUrl: context.publicUrl,
-          tags: readTags(request),
-          ...traceOf(request, context),
-        });
-        request.task = submitted;
-        // The task has its own copies: the spool gets its room back while the client waits.
-        await uploads.discard();
-        announceIgnored(reply, submitted, context.config, response.ignored);
-        if (response.format === null && prefersTask(request)) return sendCreated(reply, submitted);
-        const awaited = { submitted, signal, isRepeatable: idempotencyKey !== null };
-        return response.format === null
-          ? await sendImages(context, reply, awaited, 'url')
-          : await sendOpenAiImages(context, request, reply, awaited, response);
-      } finally {
-        await uploads.discard();
-      }
-    },
-  });
+  const addImageForm = (kind: 'edit' | 'variation', summary: string) => {
+    const schema = kind === 'edit' ? editRequest : variationRequest;
+    const shape = kind === 'edit' ? EDIT : VARIATION;
+    addEndpoint(server, {
+      path: `POST /v1/images/${kind}s`,
+      tag: 'Images',
+      summary,
+      description:
+        'If it takes longer than the server waits, returns 202 and the task, or with response_format or stream ' +
+        '504 `task_running`. With the header `Prefer: respond-async`, returns 202 at once.',
+      form: imageFormOf(kind, schema, shape.files[0]!),
+      answer: jsonOrEvents(imagesShape),
+      accepted: createdShape,
+      onRequest: admit(shape),
+      handler: async (request, reply) => {
+        const idempotencyKey = idempotencyKeyOf(request);
+        const signal = disconnectSignal(reply);
+        const uploads = spool.uploads();
+        try {
+          const form = await readForm(request, shape, uploads, signal);
+          const defaultFormat = defaultFormatOf(request, context.config);
+          const [response, fields] = imageResponseOf(
+            valuesOf(form, formFieldsOf(schema)),
+            defaultFormat,
+          );
+          const submitted = await media.submit({
+            kind,
+            fields,
+            images: sentFiles(form, 'image', shape),
+            mask: kind === 'edit' ? (sentFiles(form, 'mask', shape)[0] ?? null) : null,
+            holder: request.holder,
+            idempotencyKey,
+            publicUrl: context.publicUrl,
+            tags: readTags(request),
+            ...traceOf(request, context),
+          });
+          request.task = submitted;
+          // The task has its own copies: the spool gets its room back while the client waits.
+          await uploads.discard();
+          announceIgnored(reply, submitted, context.config, response.ignored);
+          if (response.format === null && prefersTask(request))
+            return sendCreated(reply, submitted);
+          const awaited = { submitted, signal, isRepeatable: idempotencyKey !== null };
+          return response.format === null
+            ? await sendImages(context, reply, awaited, 'url')
+            : await sendOpenAiImages(context, request, reply, awaited, response);
+        } finally {
+          await uploads.discard();
+        }
+      },
+    });
+  };
+  addImageForm('edit', 'Change images by a prompt, and wait for the results');
+  addImageForm('variation', 'Make variations of an image, as OpenAI does, and wait for them');
 
-  addTranscriptionRoute(server, context, admit);
+  addVideoRoutes(server, context, admit);
+  for (const translates of [false, true]) addTranscriptionRoute(server, context, admit, translates);
 
   addEndpoint(server, {
     path: 'POST /v1/images/upload',
@@ -150,7 +158,7 @@ export function mediaFormRoutes(server: FastifyInstance, context: AppContext): v
     description: 'PNG, JPEG, WebP, AVIF, GIF or TIFF, at most 30 MiB.',
     form: {
       type: 'object',
-      properties: { file: binary },
+      properties: { file: BINARY },
       required: ['file'],
       additionalProperties: false,
     },

@@ -3,7 +3,7 @@ import { Failure } from '../../../failure.ts';
 import { ignoredAdvice } from '../../../media/providers/providers.ts';
 import { failureOf } from '../../../media/record.ts';
 import type { Fields } from '../../../media/requests/fields.ts';
-import type { MediaKind } from '../../../media/task/call.ts';
+import type { MediaKind, SentFile } from '../../../media/task/call.ts';
 import type { StoredResult, TaskRequest } from '../../../media/task/task-request.ts';
 import { formatValue } from '../../../schema/faults.ts';
 import { expected, named } from '../../../schema/fields.ts';
@@ -143,19 +143,20 @@ function deletedFailure(): Failure {
   });
 }
 
-/** Creates the task of a request with a JSON body. @throws Failure */
-export async function submitJson(
+/** Creates the task of a request. @throws Failure */
+export async function submitMedia(
   context: AppContext,
   kind: MediaKind,
   request: FastifyRequest,
   fields: Fields,
+  images: readonly SentFile[] = [],
 ): Promise<Task> {
   const { media, publicUrl } = context;
   const { holder } = request;
   const idempotencyKey = idempotencyKeyOf(request);
   const trace = traceOf(request, context);
   request.task = await media.submit({
-    ...{ kind, fields, holder, idempotencyKey, publicUrl, tags: readTags(request) },
+    ...{ kind, fields, images, holder, idempotencyKey, publicUrl, tags: readTags(request) },
     ...trace,
   });
   return request.task;

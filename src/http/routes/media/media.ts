@@ -22,7 +22,7 @@ import {
   fieldsOf,
   idempotencyKeyOf,
   sendCreated,
-  submitJson,
+  submitMedia,
 } from './media-response.ts';
 import { defaultFormatOf, imageResponseFields, imageResponseOf } from './response-format.ts';
 import { addSpeechRoute } from './speech.ts';
@@ -53,7 +53,7 @@ export function mediaRoutes(server: FastifyInstance, context: AppContext): void 
       path,
       accepted: createdShape,
       handler: async (request, reply) => {
-        const task = await submitJson(context, kind, request, fieldsOf(request));
+        const task = await submitMedia(context, kind, request, fieldsOf(request));
         announceIgnored(reply, task, context.config);
         return sendCreated(reply, task);
       },
@@ -88,7 +88,7 @@ export function mediaRoutes(server: FastifyInstance, context: AppContext): void 
       const format = defaultFormatOf(request, context.config);
       const [response, fields] = imageResponseOf(fieldsOf(request), format);
       const signal = disconnectSignal(reply);
-      const submitted = await submitJson(context, 'image', request, fields);
+      const submitted = await submitMedia(context, 'image', request, fields);
       announceIgnored(reply, submitted, context.config, response.ignored);
       if (response.format === null) return sendCreated(reply, submitted);
       const isRepeatable = idempotencyKeyOf(request) !== null;
@@ -109,7 +109,7 @@ export function mediaRoutes(server: FastifyInstance, context: AppContext): void 
       const [response, fields] = imageResponseOf(fieldsOf(request));
       if (response.isStreamed) throw notStreamed();
       const signal = disconnectSignal(reply);
-      const submitted = await submitJson(context, 'image', request, fields);
+      const submitted = await submitMedia(context, 'image', request, fields);
       announceIgnored(reply, submitted, context.config);
       return sendImages(context, reply, { submitted, signal }, response.format ?? 'url');
     },

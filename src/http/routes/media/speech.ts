@@ -17,7 +17,7 @@ import {
   idempotencyKeyOf,
   type OpenAiTask,
   resultFiles,
-  submitJson,
+  submitMedia,
   waitForResult,
 } from './media-response.ts';
 
@@ -62,7 +62,7 @@ export function addSpeechRoute(server: FastifyInstance, context: AppContext): vo
       const [isStreamed, fields] = streamFormatOf(fieldsOf(request));
       const isRepeatable = idempotencyKeyOf(request) !== null;
       const signal = disconnectSignal(reply);
-      const submitted = await submitJson(context, 'speech', request, fields);
+      const submitted = await submitMedia(context, 'speech', request, fields);
       const awaited: OpenAiTask = { submitted, signal, isRepeatable };
       announceIgnored(reply, submitted, context.config);
       announceTask(reply, awaited);

@@ -7,10 +7,11 @@ import {
   LIST_NAMES,
   MAX_ITEMS,
   transcriptionRequest,
+  translationRequest,
 } from '../../../media/requests/transcription.ts';
 import { fieldsOf } from '../../../schema/fields.ts';
 import { IGNORED_HEADER, pathsHeader } from '../../../text/execution/execution.ts';
-import { EVENT_STREAM, jsonSchemaOf, withSample } from '../../openapi/openapi.ts';
+import { BINARY, EVENT_STREAM, formSchemaOf, jsonSchemaOf } from '../../openapi/openapi.ts';
 import { showCredits, whileAdmitted } from '../../request/admission.ts';
 import type { AppContext } from '../../request/app-context.ts';
 import { addEndpoint } from '../../request/endpoint.ts';
@@ -22,19 +23,23 @@ import type { FormShape } from '../../uploads/parts.ts';
 
 const { fileBytes } = DEFAULT_LIMITS;
 
-const fields = fieldsOf(transcriptionRequest);
 const listNames: readonly string[] = LIST_NAMES;
 
-const TRANSCRIPTION: FormShape = {
-  files: [{ name: 'file', min: 1, max: 1 }],
-  fileBytes,
-  // Boundaries, headers and fields beside the file.
-  requestBytes: fileBytes + 1024 * 1024,
-  fields: fields.map(({ name }) => name).filter((name) => !listNames.includes(name)),
-  lists: { names: LIST_NAMES, maxItems: MAX_ITEMS },
-  // The longest prompt, each of its characters in four bytes.
-  valueBytes: 16_384,
-};
+type Schema = typeof transcriptionRequest | typeof translationRequest;
+
+function formShapeOf(schema: Schema): FormShape {
+  const names = fieldsOf(schema).map(({ name }) => name);
+  return {
+    files: [{ name: 'file', min: 1, max: 1 }],
+    fileBytes,
+    // Boundaries, headers and fields beside the file.
+    requestBytes: fileBytes + 1024 * 1024,
+    fields: names.filter((name) => !listNames.includes(name)),
+    lists: { names: names.filter((name) => listNames.includes(name)), maxItems: MAX_ITEMS },
+    // The longest prompt, each of its characters in four bytes.
+    valueBytes: 16_384,
+  };
+}
 
 const transcriptShape = v.looseObject({ text: v.string() });
 
@@ -44,24 +49,7 @@ const SAMPLE = {
   ...Object.fromEntries(listNames.map((name) => [name, []])),
 };
 
-/** The OpenAPI schema of the form. */
-function transcriptionBody() {
-  const { properties, required } = jsonSchemaOf(transcriptionRequest, 'input') as {
-    properties: Record<string, object>;
-    required: readonly string[];
-  };
-  const file = {
-    type: 'string',
-    format: 'binary',
-    description: 'FLAC, MP3, MP4, M4A, OGG, WAV or WebM, at most 30 MiB.',
-  };
-  return {
-    type: 'object',
-    properties: { file, ...withSample(properties, SAMPLE) },
-    required: ['file', ...required],
-    additionalProperties: false,
-  };
-}
+const FILE = { ...BINARY, description: 'FLAC, MP3, MP4, M4A, OGG, WAV or WebM, at most 30 MiB.' };
 
 const TRANSCRIPT = {
   description: 'The transcript',
@@ -73,32 +61,36 @@ const TRANSCRIPT = {
   },
 };
 
-/** Transcriptions in OpenAI's shape. @param admit checks the headers before the body is read */
+/** Transcriptions and translations in OpenAI's shape. @param admit checks the headers before the body is read */
 export function addTranscriptionRoute(
   server: FastifyInstance,
   context: AppContext,
   admit: (shape: FormShape) => (request: FastifyRequest) => Promise<void>,
+  translates: boolean,
 ): void {
+  const schema = translates ? translationRequest : transcriptionRequest;
   const { media, spool } = context;
+  const shape = formShapeOf(schema);
+  const fields = fieldsOf(schema);
   addEndpoint(server, {
-    path: 'POST /v1/audio/transcriptions',
+    path: `POST /v1/audio/${translates ? 'translations' : 'transcriptions'}`,
     tag: 'Audio',
-    summary: 'Transcribe audio, as OpenAI does',
-    form: transcriptionBody(),
+    summary: `Transcribe audio${translates ? ' into English' : ''}, as OpenAI does`,
+    form: formSchemaOf(schema, { file: FILE }, { sample: SAMPLE, required: ['file'] }),
     answer: TRANSCRIPT,
-    onRequest: admit(TRANSCRIPTION),
+    onRequest: admit(shape),
     handler: async (request, reply) => {
       const signal = disconnectSignal(reply);
       const uploads = spool.uploads();
       const { holder, id: requestId } = request;
       const tags = readTags(request);
       try {
-        const form = await readForm(request, TRANSCRIPTION, uploads, signal);
+        const form = await readForm(request, shape, uploads, signal);
         const values = valuesOf(form, fields);
-        const [file] = sentFiles(form, 'file', TRANSCRIPTION);
+        const [file] = sentFiles(form, 'file', shape);
         const answer = async () => {
           const call = {
-            ...{ holder, requestId, fields: values, file: file!, tags, signal },
+            ...{ holder, requestId, fields: values, file: file!, translates, tags, signal },
             onCharged: (charge: number) => showCredits(reply, charge),
           };
           const admitted = [request, reply, context] as const;

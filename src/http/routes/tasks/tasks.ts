@@ -90,7 +90,7 @@ export function taskRoutes(server: FastifyInstance, context: AppContext): void {
     handler: async ({ holder, params }) => {
       const task = await context.store.findTask(holder.account.id, params.task_id);
       if (task) return taskRecord(task, context.publicUrl);
-      throw notFound();
+      throw taskNotFound();
     },
   });
 
@@ -101,7 +101,7 @@ export function taskRoutes(server: FastifyInstance, context: AppContext): void {
     answer: timelineShape,
     handler: async ({ holder, params }) => {
       const task = await context.store.findTask(holder.account.id, params.task_id);
-      if (!task) throw notFound();
+      if (!task) throw taskNotFound();
       return timelineOf(task, context.taskAttempts.of(task.id), context.publicUrl);
     },
   });
@@ -114,7 +114,7 @@ export function taskRoutes(server: FastifyInstance, context: AppContext): void {
     handler: async ({ holder, params }) => {
       const deliveries = await context.store.listDeliveries(holder.account.id, params.task_id);
       if (deliveries) return { object: 'list' as const, data: deliveries.map(callbackOf) };
-      throw notFound();
+      throw taskNotFound();
     },
   });
 
@@ -196,10 +196,10 @@ function callbackOf({ id, url, status, attempts, nextAt }: Delivery) {
   };
 }
 
-function notFound(): Failure {
+export function taskNotFound(param = 'task_id'): Failure {
   return new Failure('invalid_request', 'there is no such task', {
     code: 'task_not_found',
-    param: 'task_id',
+    param,
   });
 }
 

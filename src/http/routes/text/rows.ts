@@ -29,19 +29,11 @@ const embeddings = v.object({
   usage: v.object({ prompt_tokens: v.number(), total_tokens: v.number() }),
 });
 
-const ranking = v.object({
+const ranking = v.looseObject({
   id: v.string(),
-  object: v.literal('list'),
   model: v.string(),
-  results: v.array(
-    v.object({
-      index: v.number(),
-      relevance_score: v.number(),
-      document: v.optional(v.looseObject({})),
-    }),
-  ),
-  usage: v.object({ prompt_tokens: v.number(), total_tokens: v.number() }),
-  meta: v.looseObject({ billed_units: v.looseObject({ search_units: v.number() }) }),
+  results: v.array(v.looseObject({ index: v.number(), relevance_score: v.number() })),
+  usage: v.looseObject({ total_tokens: v.number() }),
 });
 
 /** Endpoints that answer whole, from what a model has read. */

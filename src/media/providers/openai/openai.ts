@@ -1,6 +1,6 @@
 import { tryParseJson } from '../../../schema/json.ts';
 import { isObject } from '../../../schema/untrusted.ts';
-import { editBody, moderate, transcribe } from '../../provider/openai-requests.ts';
+import { editBody, imagePathOf, moderate, transcribe } from '../../provider/openai-requests.ts';
 import { readImageResult } from '../../provider/output-files.ts';
 import { type PollDelay, pollDelay } from '../../provider/polling.ts';
 import {
@@ -44,7 +44,7 @@ function makeImages(
     const isEdit = inputs.length > 0;
     const parameters = imageParameters(request);
     const { json } = await client.sendForJson({
-      path: isEdit ? '/images/edits' : '/images/generations',
+      path: imagePathOf({ ...request, edit: isEdit }),
       body: isEdit
         ? editBody(job, { model, prompt, ...parameters }, inputs.length > 1 ? 'image[]' : 'image')
         : { json: { model, prompt, ...parameters } },

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { countOf, isObject, listOf, objectOf } from '../../../schema/untrusted.ts';
-import { editBody, moderate, transcribe } from '../../provider/openai-requests.ts';
+import { editBody, imagePathOf, moderate, transcribe } from '../../provider/openai-requests.ts';
 import { filesAt, readImageResult, usageOf } from '../../provider/output-files.ts';
 import { jobIdOf, type PollDelay, pollDelay, pollJob } from '../../provider/polling.ts';
 import type {
@@ -148,7 +148,7 @@ function imageJob(
   const { prompt, seed, n } = request;
   const parameters = { model, prompt, ...imageParameters(request), ...(seed !== null && { seed }) };
   return {
-    path: request.edit ? '/images/edits' : '/images/generations',
+    path: imagePathOf(request),
     body: request.edit
       ? editBody(job, parameters, 'image')
       : { json: { ...parameters, ...inputImages(inputs) } },

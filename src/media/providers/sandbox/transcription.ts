@@ -39,7 +39,7 @@ export async function transcribe(
   context: ProviderContext,
 ): Promise<Transcript> {
   expectModel(context, 'transcription');
-  const { format, parameters } = request;
+  const { format, parameters, translates } = request;
   await applyDirectives(parameters.prompt ?? '', 'prompt', context.signal);
   if (format === 'diarized_json') throw unsupported('response_format');
   if (parameters.include) throw unsupported('include');
@@ -56,7 +56,7 @@ export async function transcribe(
   const granularities = parameters.timestamp_granularities ?? ['segment'];
   return {
     json: {
-      task: 'transcribe',
+      task: translates ? 'translate' : 'transcribe',
       language: parameters.language ?? 'english',
       duration,
       text,

@@ -1,0 +1,158 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import * as v from 'valibot';
+import { Failure } from '../../../failure.ts';
+import { DEFAULT_LIMITS } from '../../../images/limits.ts';
+import { nameOfTask } from '../../../media/record.ts';
+import {
+  checkFields,
+  model,
+  prompt,
+  shortText,
+  taskFields,
+} from '../../../media/requests/fields.ts';
+import type { StoredResult, VideoTaskRequest } from '../../../media/task/task-request.ts';
+import { field, fieldsOf as formFields, integer, optional } from '../../../schema/fields.ts';
+import type { Task } from '../../../store/task.ts';
+import { BINARY, formSchemaOf } from '../../openapi/openapi.ts';
+import type { AppContext } from '../../request/app-context.ts';
+import { addEndpoint } from '../../request/endpoint.ts';
+import { pageLimit, pageOf, pageShape, seconds } from '../../request/query.ts';
+import { disconnectSignal } from '../../transport/client-disconnect.ts';
+import { readForm, sentFiles, valuesOf } from '../../uploads/form.ts';
+import type { FormShape } from '../../uploads/parts.ts';
+import { bodyOf } from '../tasks/assets.ts';
+import { taskNotFound } from '../tasks/tasks.ts';
+import { announceIgnored, resultFiles, submitMedia } from './media-response.ts';
+
+/** OpenAI's form of a video, without its file. */
+const videoForm = v.strictObject({
+  model,
+  prompt,
+  seconds: v.nullish(
+    field(integer(1, 60), "length of the video in seconds; by default the model's own"),
+  ),
+  size: shortText('WIDTHxHEIGHT or a ratio such as 16:9'),
+  ...taskFields,
+});
+
+const FIELDS = formFields(videoForm);
+const { fileBytes } = DEFAULT_LIMITS;
+
+const VIDEO: FormShape = {
+  files: [{ name: 'input_reference', min: 0, max: 1 }],
+  fileBytes,
+  requestBytes: fileBytes + 1024 * 1024,
+  fields: FIELDS.map(({ name }) => name),
+  // The longest prompt, each of its characters in four bytes.
+  valueBytes: 128_000,
+};
+
+const STATUS = {
+  pending: 'queued',
+  processing: 'in_progress',
+  completed: 'completed',
+  failed: 'failed',
+  expired: 'failed',
+} as const satisfies Record<Task['status'], string>;
+
+const STATUSES = ['queued', 'in_progress', 'completed', 'failed'] as const;
+const videoShape = v.looseObject({ id: v.string(), status: v.picklist(STATUSES) });
+
+/** Videos in OpenAI's shape, which are tasks. @param admit checks the headers before the body is read */
+export function addVideoRoutes(
+  server: FastifyInstance,
+  context: AppContext,
+  admit: (shape: FormShape) => (request: FastifyRequest) => Promise<void>,
+): void {
+  const { store, spool } = context;
+  const show = (task: Task) => videoOf(task, context.config.limits.retention);
+  const find = async ({ holder, params }: FastifyRequest) => {
+    const { video_id: id } = params as { readonly video_id: string };
+    const task = await store.findTask(holder.account.id, id);
+    if (task?.type !== 'video') throw taskNotFound('video_id');
+    return task;
+  };
+  const shared = { tag: 'Videos', answer: videoShape } as const;
+
+  addEndpoint(server, {
+    ...shared,
+    path: 'POST /v1/videos',
+    summary: 'Create a video, as OpenAI does',
+    form: formSchemaOf(
+      videoForm,
+      { input_reference: { ...BINARY, description: 'Reference image.' } },
+      { sample: { model: 'sandbox-video', prompt: 'waves on a beach' }, required: [] },
+    ),
+    onRequest: admit(VIDEO),
+    handler: async (request, reply) => {
+      const uploads = spool.uploads();
+      try {
+        const form = await readForm(request, VIDEO, uploads, disconnectSignal(reply));
+        const { seconds: duration, ...fields } = checkFields(videoForm, valuesOf(form, FIELDS));
+        const images = sentFiles(form, 'input_reference', VIDEO);
+        const task = await submitMedia(context, 'video', request, { ...fields, duration }, images);
+        announceIgnored(reply, task, context.config);
+        return show(task);
+      } finally {
+        await uploads.discard();
+      }
+    },
+  });
+  addEndpoint(server, {
+    ...shared,
+    path: 'GET /v1/videos/:video_id',
+    summary: 'A video and its state, as OpenAI shows it',
+    handler: async (request) => show(await find(request)),
+  });
+  addEndpoint(server, {
+    ...shared,
+    path: 'GET /v1/videos',
+    summary: "The caller's videos, newest first",
+    query: v.strictObject({
+      limit: pageLimit,
+      after: optional(v.string(), 'the id of the last element of the page before'),
+    }),
+    answer: v.looseObject(pageShape(videoShape).entries),
+    handler: async ({ holder, query: { limit, after } }) => {
+      const page = { limit: limit + 1, ...(after !== undefined && { after }) };
+      const tasks = await store.listTasks({ accountId: holder.account.id, type: 'video' }, page);
+      const found = pageOf(tasks, limit, show);
+      const [first, last] = [found.data[0], found.data.at(-1)];
+      return { ...found, first_id: first?.id ?? null, last_id: last?.id ?? null };
+    },
+  });
+  addEndpoint(server, {
+    ...shared,
+    path: 'GET /v1/videos/:video_id/content',
+    summary: 'The file of a completed video',
+    query: v.strictObject({ variant: optional(v.literal('video'), 'there are no thumbnails') }),
+    answer: { description: 'The file', content: { 'video/mp4': { schema: BINARY } } },
+    handler: async (request, reply: FastifyReply) => {
+      const task = await find(request);
+      if (task.status !== 'completed') {
+        const message = `the video has no file: its status is ${STATUS[task.status]}`;
+        throw new Failure('invalid_request', message, { code: 'asset_not_found' });
+      }
+      const [file] = await resultFiles(task.result as StoredResult, context);
+      const signal = disconnectSignal(reply);
+      const body = await bodyOf(file!, context.assets, { signal, range: null });
+      reply.headers({ 'content-length': file!.bytes, 'cache-control': 'private' });
+      return reply.type(file!.mediaType).send(body);
+    },
+  });
+}
+
+function videoOf(task: Task, retention: number) {
+  const { id, status, error, createdAt, updatedAt } = task;
+  const { prompt: text, size, duration } = task.request as VideoTaskRequest;
+  const isDone = status === 'completed';
+  return {
+    ...{ id, object: 'video' as const, model: nameOfTask(task), status: STATUS[status] },
+    ...{ prompt: text, seconds: String(duration), size, progress: isDone ? 100 : 0 },
+    created_at: seconds(createdAt),
+    completed_at: isDone ? seconds(updatedAt) : null,
+    expires_at: isDone ? seconds(updatedAt + retention) : null,
+    error: error && { code: error.code ?? error.type, message: error.message },
+    remixed_from_video_id: null,
+  };
+}
