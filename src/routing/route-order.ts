@@ -86,10 +86,7 @@ const MAX_SAMPLES = 32;
 /** Age at which a latency says nothing any more. */
 const MAX_AGE_MS = 600_000;
 
-/** Routes that reloads removed are forgotten beyond this number, the oldest first. */
-const MAX_ROUTES = 10_000;
-
-/** Rolling latencies of routes: to the first frame of a stream, or of a whole answer. */
+/** Rolling latencies of routes, as many as a configuration has: to the first frame of a stream, or of a whole answer. */
 export class Latencies {
   readonly #samples = new Map<string, { readonly milliseconds: number; readonly at: number }[]>();
   readonly #now: () => number;
@@ -104,7 +101,6 @@ export class Latencies {
     samples.push({ milliseconds, at: this.#now() });
     if (samples.length > MAX_SAMPLES) samples.shift();
     this.#samples.set(name, samples);
-    if (this.#samples.size > MAX_ROUTES) this.#samples.delete(this.#samples.keys().next().value!);
   }
 
   /** The median in milliseconds; null without recent answers. */

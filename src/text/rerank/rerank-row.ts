@@ -31,13 +31,13 @@ const cohere: RerankFormat = {
   }),
   read(request, { results, data, model, usage, meta }) {
     const { total_tokens: total, prompt_tokens: prompt } = objectOf(usage);
-    const { billed_units: billed, tokens } = objectOf(meta);
-    const { search_units: searches, input_tokens: input } = objectOf(billed);
-    const read = countOf(total) ?? countOf(prompt) ?? countOf(input);
+    const { search_units: searches, input_tokens: input } = objectOf(
+      objectOf(meta)['billed_units'],
+    );
     return {
       results: resultsIn(results ?? data, request),
       model: typeof model === 'string' ? model : null,
-      tokens: read ?? countOf(objectOf(tokens)['input_tokens']),
+      tokens: countOf(total) ?? countOf(prompt) ?? countOf(input),
       searches: countOf(searches),
     };
   },
@@ -69,12 +69,15 @@ const DOCUMENTS_OF_SEARCH = 100;
 
 function searchesOf(estimates: readonly Estimate[]): Estimate {
   const count = (by: keyof Estimate) =>
-    estimates.reduce((sum, one) => sum + Math.ceil(one[by] / TOKENS_OF_DOCUMENT), 0);
-  return {
-    likely: Math.ceil(count('likely') / DOCUMENTS_OF_SEARCH),
-    most: Math.ceil(count('most') / DOCUMENTS_OF_SEARCH),
-  };
+    Math.ceil(
+      estimates.reduce((sum, one) => sum + Math.ceil(one[by] / TOKENS_OF_DOCUMENT), 0) /
+        DOCUMENTS_OF_SEARCH,
+    );
+  return { likely: count('likely'), most: count('most') };
 }
+
+/** Dimensions of the sandbox's vectors. */
+const DIMENSIONS = 256;
 
 /** The ranking of documents by a query, in the shape of Cohere and Jina. */
 export const rerankRow: Row<RerankRequest, Ranking> = {
@@ -84,19 +87,15 @@ export const rerankRow: Row<RerankRequest, Ranking> = {
     // Rerankers read the query with each document.
     const pairs = texts.map((text) => inputTokensOf([`${query}\n${text}`], window));
     const sum = (by: keyof Estimate) => pairs.reduce((total, one) => total + one[by], 0);
-    return {
-      tokens: { likely: sum('likely'), most: sum('most') },
-      searches: searchesOf(pairs),
-    };
+    return { tokens: { likely: sum('likely'), most: sum('most') }, searches: searchesOf(pairs) };
   },
   formatOf: () => cohere,
   parse: tryParseJson,
   async answerBySandbox({ query, texts, topN }, { model, deadline, signal }) {
     await obeyDirectives([{ text: query, path: 'query' }], deadline, signal);
-    const size = 256;
-    const asked = vectorOf(wordsOf(query), size);
+    const asked = vectorOf(wordsOf(query), DIMENSIONS);
     const results = texts.map((text, index) => {
-      const vector = vectorOf(wordsOf(text), size);
+      const vector = vectorOf(wordsOf(text), DIMENSIONS);
       const score = vector.reduce((sum, one, at) => sum + one * asked[at]!, 0);
       return { index, score: Math.max(0, Math.min(1, Math.fround(score))) };
     });
@@ -105,18 +104,13 @@ export const rerankRow: Row<RerankRequest, Ranking> = {
   },
   write({ results }, { documents }, model, { tokens, searches }) {
     return JSON.stringify({
-      id: answerId('rerank'),
-      object: 'list',
-      model,
+      ...{ id: answerId('rerank'), object: 'list', model },
       results: results.map(({ index, score }) => ({
         ...{ index, relevance_score: score },
         ...(documents !== null && { document: documents[index] }),
       })),
       usage: { prompt_tokens: tokens, total_tokens: tokens },
-      meta: {
-        api_version: { version: '2' },
-        billed_units: { search_units: searches, input_tokens: tokens },
-      },
+      meta: { billed_units: { search_units: searches, input_tokens: tokens } },
     });
   },
 };

@@ -55,8 +55,7 @@ const STATUS = {
   expired: 'failed',
 } as const satisfies Record<Task['status'], string>;
 
-const STATUSES = ['queued', 'in_progress', 'completed', 'failed'] as const;
-const videoShape = v.looseObject({ id: v.string(), status: v.picklist(STATUSES) });
+const videoShape = v.looseObject({ id: v.string(), status: v.picklist(Object.values(STATUS)) });
 
 /** Videos in OpenAI's shape, which are tasks. @param admit checks the headers before the body is read */
 export function addVideoRoutes(
@@ -117,8 +116,8 @@ export function addVideoRoutes(
       const page = { limit: limit + 1, ...(after !== undefined && { after }) };
       const tasks = await store.listTasks({ accountId: holder.account.id, type: 'video' }, page);
       const found = pageOf(tasks, limit, show);
-      const [first, last] = [found.data[0], found.data.at(-1)];
-      return { ...found, first_id: first?.id ?? null, last_id: last?.id ?? null };
+      const { data } = found;
+      return { ...found, first_id: data[0]?.id ?? null, last_id: data.at(-1)?.id ?? null };
     },
   });
   addEndpoint(server, {
@@ -153,6 +152,5 @@ function videoOf(task: Task, retention: number) {
     completed_at: isDone ? seconds(updatedAt) : null,
     expires_at: isDone ? seconds(updatedAt + retention) : null,
     error: error && { code: error.code ?? error.type, message: error.message },
-    remixed_from_video_id: null,
   };
 }

@@ -57,9 +57,7 @@ export function rowRoutes(server: FastifyInstance, context: AppContext): void {
       ...endpoint,
       path: `POST ${path}`,
       tag: 'Text',
-      params: v.object({
-        model: v.pipe(v.string(), v.examples(['sandbox-embedding'])),
-      }),
+      params: v.object({ model: v.pipe(v.string(), v.examples(['sandbox-embedding'])) }),
       config: { operation: 'embeddings' },
       handler: handlerOf(row, context),
     });
