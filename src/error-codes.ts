@@ -111,6 +111,8 @@ export const HTTP_CODES = {
   ...group('invalid_request', 404, {
     unknown_endpoint: 'There is no such endpoint.',
     request_not_found: 'The log has no such request.',
+    file_not_found: 'The account has no such file.',
+    batch_not_found: 'The account has no such batch.',
     task_not_found: 'The account has no such task.',
     document_not_found: 'The account has no such response, conversation or item.',
     asset_not_found: 'There is no such file, or it has been deleted.',
@@ -141,6 +143,9 @@ export const HTTP_CODES = {
     provider_exists: 'A provider of this name exists already.',
     model_exists: 'A model of this name exists already.',
     provider_in_use: 'Models still have routes to the provider.',
+    file_in_use: 'A batch that has not ended reads the file.',
+    batch_ended: 'The batch has ended already.',
+    batch_running: 'The batch has not ended yet.',
     read_only: 'The configuration file sets it; change it there.',
     provider_test_failed: 'The provider refused the test, so that it was not added.',
     team_ambiguous: 'Several accounts have a team of this name.',

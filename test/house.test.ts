@@ -14,6 +14,7 @@ const FLOORS: readonly (readonly string[])[] = [
   ['cli'],
   ['app'],
   ['http'],
+  ['batches'],
   ['text', 'media', 'workers', 'backup'],
   ['assets', 'alerts'],
   ['routing'],

@@ -135,13 +135,26 @@ async function openForClients(start: Start, services: Services): Promise<Daemon>
 
 /** Resumes tasks and callbacks of an earlier process while the first requests are served. */
 function startBackgroundWork(
-  { media, callbacks, background, retentionSweeper, opened, alerts, backups }: Services,
+  {
+    media,
+    callbacks,
+    background,
+    batchWorker,
+    retentionSweeper,
+    opened,
+    alerts,
+    backups,
+  }: Services,
   log: Logger,
 ): void {
   inBackground(media.runner.start(), 'open tasks could not be resumed', log);
   inBackground(callbacks.start(), 'open callbacks could not be resumed', log);
   background.start();
-  if (!opened.isClockAhead) retentionSweeper.start();
+  // Results of batches that a crash left without a record must not be taken for files of nobody.
+  const resumed = batchWorker.start().finally(() => {
+    if (!opened.isClockAhead) retentionSweeper.start();
+  });
+  inBackground(resumed, 'open batches could not be resumed', log);
   alerts.start();
   backups.start();
 }
@@ -159,6 +172,7 @@ async function close(
   draining.abort(isReplaced ? REPLACED : undefined);
   media.runner.drain();
   background.drain();
+  services.batchWorker.drain();
   if (handsOver(services.opened.store)) await closeListener(servers.server.server);
   // After the grace connections are closed, which aborts their requests.
   const cut = setTimeout(() => {

@@ -2,6 +2,8 @@ import { join } from 'node:path';
 import { type FirstKey, readFirstKey, writeFirstKey } from '../administration/first-key.ts';
 import { firstRun } from '../administration/first-run.ts';
 import type { AlertWatch } from '../alerts/watch.ts';
+import type { BatchWorker } from '../batches/batch-worker.ts';
+import { StoredFiles } from '../batches/stored-files.ts';
 import { allNames } from '../config/catalog/model-names.ts';
 import type { CassetteUpstream } from '../exchanges/cassettes/upstream.ts';
 import { startAdmin } from '../http/admin.ts';
@@ -29,7 +31,7 @@ import { type Parts, type Start, warnRarely } from './start.ts';
 import { type OpenedStore, openDaemonStore } from './store.ts';
 import { StoredProviders } from './stored-catalog.ts';
 import { DaemonTelemetry } from './telemetry.ts';
-import { createText } from './text.ts';
+import { createBatches, createText } from './text.ts';
 
 /** The parts of a daemon that is ready to listen. */
 export interface Services extends DaemonMedia {
@@ -40,6 +42,7 @@ export interface Services extends DaemonMedia {
   readonly draining: AbortController;
   readonly text: TextGateway;
   readonly background: BackgroundResponses;
+  readonly batchWorker: BatchWorker;
   readonly pool: SharedPool;
   readonly telemetry: DaemonTelemetry;
   readonly cassettes: CassetteUpstream | null;
@@ -122,8 +125,10 @@ export async function startServices(start: Start): Promise<Services> {
     tracer,
   };
   const parts: Parts = { ...start, ...own };
-  const gateways = createText(parts);
   const daemonMedia = await createMedia(parts);
+  const assets = daemonMedia.files;
+  const files = new StoredFiles({ config: () => state.config, store, assets });
+  const gateways = createText(parts, files);
   const { text, rows, background } = gateways;
   const routings = [text.routing, rows.routing, daemonMedia.media.routing];
   metrics.watchRouting(routings);
@@ -131,6 +136,7 @@ export async function startServices(start: Start): Promise<Services> {
   followRests(store, routings);
   const draining = new AbortController();
   const limits = await openLimits(start, store.nodes);
+  const { batchWorker, batches } = createBatches(parts, files, gateways, limits);
   const context: AppContext = {
     get config() {
       return state.config;
@@ -153,7 +159,9 @@ export async function startServices(start: Start): Promise<Services> {
     taskAttempts: daemonMedia.attempts,
     taskEvents: daemonMedia.events,
     routings,
-    assets: daemonMedia.files,
+    assets,
+    files,
+    batches,
     pool,
     textThreads,
     spool,
@@ -184,6 +192,7 @@ export async function startServices(start: Start): Promise<Services> {
     draining,
     text,
     background,
+    batchWorker,
     pool,
     telemetry,
   };

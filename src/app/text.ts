@@ -1,26 +1,26 @@
 import { join } from 'node:path';
+import { BatchWorker } from '../batches/batch-worker.ts';
+import { Batches } from '../batches/batches.ts';
+import type { StoredFiles } from '../batches/stored-files.ts';
 import { cacheSizesOf } from '../config/catalog/catalog.ts';
 import { CacheFolder } from '../exchanges/cache/cache-folder.ts';
 import { ExactCache } from '../exchanges/cache/exact-cache.ts';
+import type { RequestLimits } from '../http/limits/request-limits.ts';
+import { admitInBackground } from '../http/request/admission.ts';
 import { screenPrompt } from '../safety/prompt-screening.ts';
 import { BackgroundResponses } from '../text/background/background.ts';
 import type { TextObserver } from '../text/billing/charge-report.ts';
 import { TokenCounter } from '../text/counting/token-counter.ts';
 import { TextGateway } from '../text/gateway.ts';
 import { RowGateway } from '../text/rows/gateway.ts';
+import { Activity } from '../text/stages/stage.ts';
 import { type Parts, warnRarely } from './start.ts';
 
 /** The gateways of text and embeddings, and the counter of tokens. */
-export function createText({
-  state,
-  store,
-  upstream,
-  textThreads,
-  closers,
-  routingObserver,
-  log,
-  metrics,
-}: Parts) {
+export function createText(
+  { state, store, upstream, textThreads, closers, routingObserver, log, metrics }: Parts,
+  files: StoredFiles,
+) {
   /** Counts the usage of requests, and logs its excesses. */
   const observer: TextObserver = {
     ...routingObserver,
@@ -33,6 +33,7 @@ export function createText({
       ),
   };
   const config = () => state.config;
+  const activity = new Activity();
   const sizes = () => cacheSizesOf(state.config);
   const cache = new ExactCache({
     storage:
@@ -50,16 +51,35 @@ export function createText({
     store,
     upstream,
     cache,
-    observer,
+    ...{ observer, activity, files },
     admitPrompt: (prompt, param, client) => screenPrompt(textThreads, prompt, param, { client }),
   });
   const onFault = warnRarely(log, 'a response in the background waits for the store');
   const background = new BackgroundResponses({ text, store, upstream, config, onFault });
   closers.add(() => background.close());
   return {
+    activity,
     text,
     background,
-    rows: new RowGateway({ config, store, upstream, cache, observer }),
+    rows: new RowGateway({ config, store, upstream, cache, observer, activity }),
     tokenCounter: new TokenCounter({ config, upstream, textThreads, observer: routingObserver }),
   };
+}
+
+/** The batches, and the worker that runs them, which has not started. */
+export function createBatches(
+  { state, store, log, closers }: Parts,
+  files: StoredFiles,
+  gateways: ReturnType<typeof createText>,
+  { loads }: RequestLimits,
+) {
+  const { assets } = files;
+  const services = { config: () => state.config, store, assets, files };
+  const worker = new BatchWorker({
+    ...{ ...services, ...gateways },
+    admit: (holder, load) => admitInBackground(loads, holder, load),
+    onFault: warnRarely(log, 'a batch cannot be continued at present'),
+  });
+  closers.add(() => worker.close());
+  return { batchWorker: worker, batches: new Batches({ ...services, worker }) };
 }

@@ -20,6 +20,8 @@ import { overviewRoute } from './routes/account/overview.ts';
 import { requestRoutes } from './routes/account/requests.ts';
 import { sessionRoutes, signInRoute } from './routes/account/session.ts';
 import { usageRoutes } from './routes/account/usage.ts';
+import { textBatchRoutes } from './routes/batches/batches.ts';
+import { fileFormRoutes, fileRoutes } from './routes/batches/files.ts';
 import { mediaRoutes } from './routes/media/media.ts';
 import { mediaFormRoutes } from './routes/media/media-forms.ts';
 import { consolePage } from './routes/server/console-page.ts';
@@ -73,6 +75,8 @@ const API_ROUTES = [
   taskRoutes,
   taskEventRoutes,
   operationRoutes,
+  fileRoutes,
+  textBatchRoutes,
 ];
 
 export interface Servers {
@@ -119,6 +123,7 @@ export async function buildServers(context: AppContext): Promise<Servers> {
       await forms.register(multipart);
       mediaFormRoutes(forms, context);
       batchRoutes(forms, context);
+      fileFormRoutes(forms, context);
     });
   });
   if (settings.console) {

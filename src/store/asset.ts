@@ -1,4 +1,5 @@
 import { Failure } from '../failure.ts';
+import type { MeteredUsage } from './ledger.ts';
 
 /** Stored file: an upload, an input of a task or a result of a task. Times are milliseconds since the epoch. */
 export interface Asset {
@@ -25,6 +26,13 @@ export function countsAsStored({ taskId, input }: Pick<Asset, 'taskId' | 'input'
 
 /** File that is on disk and not yet recorded. */
 export type NewAsset = Pick<Asset, 'id' | 'mediaType' | 'bytes' | 'sha256'>;
+
+/** Usage that is charged in the transaction that records a file. */
+export interface UploadCharges {
+  readonly keyId: string;
+  /** One for each pair of a model and tags. */
+  readonly usage: readonly MeteredUsage[];
+}
 
 /**
  * @param taken bytes of the account's uploads and of inputs of its open tasks

@@ -63,7 +63,10 @@ export function conflict(
     | 'claim_lost'
     | 'delivery_state'
     | 'idempotency_conflict'
-    | 'store_not_empty',
+    | 'store_not_empty'
+    | 'file_in_use'
+    | 'batch_ended'
+    | 'batch_running',
 ): Failure {
   return new Failure('invalid_request', message, { code });
 }

@@ -13,7 +13,7 @@ import type {
   TeamChange,
 } from './account.ts';
 import type { AlertRecords } from './alert.ts';
-import type { Asset, NewAsset } from './asset.ts';
+import type { Asset, NewAsset, UploadCharges } from './asset.ts';
 import type { BudgetWindow, Payer, Reservation } from './budgets.ts';
 import type { CacheStorage } from './cache-storage.ts';
 import type { ConfigEntries } from './config-entry.ts';
@@ -215,8 +215,17 @@ export interface Store extends ConfigEntries, AlertRecords {
    *
    * @param quota maximum bytes of the account's uploads and of inputs of its open tasks; above it the method
    *   rejects with `insufficient_quota`, code `storage_full`
+   * @param charged charges of the work whose results the file has: the method rejects with `asset_exists` where it
+   *   was recorded before, so that they are made once. A charge is limited to what the account and the key can spend
    */
-  addUpload(accountId: string, asset: NewAsset, quota: number): Promise<Asset>;
+  addUpload(
+    accountId: string,
+    asset: NewAsset,
+    quota: number,
+    charged?: UploadCharges,
+  ): Promise<Asset>;
+  /** Deletes some uploads of an account, and returns those that there were. */
+  removeUploads(accountId: string, assetIds: readonly string[]): Promise<readonly Asset[]>;
   /** Finds an asset by its secret identifier. Like `findKey`, it does not wait for writes. */
   findAsset(assetId: string): Promise<Asset | undefined>;
   /** Deletes uploads that were created before a time, and returns them. */

@@ -7,6 +7,7 @@ import type { TextObserver } from './billing/charge-report.ts';
 import './built-in-dialects.ts';
 import type { TextCall } from './execution/execution.ts';
 import { TextExecution } from './execution/execution.ts';
+import { insertFiles } from './execution/insert-files.ts';
 import { Drains } from './relay/drains.ts';
 import { applyModelRules } from './stages/apply-model-rules.ts';
 import { askRoutes } from './stages/ask-routes.ts';
@@ -80,7 +81,15 @@ export class TextGateway {
    *   closes, whether the stream ended well or reports a failure
    * @throws Failure where the client was sent nothing yet
    */
-  async answer(call: TextCall): Promise<string | null> {
+  async answer(asked: TextCall): Promise<string | null> {
+    const { config, files, activity } = this.#services;
+    return activity.during(asked.isBackground, async () => {
+      const { call, release } = await insertFiles(asked, files, () => config().server.bodyLimit);
+      return this.#answer(call).finally(release);
+    });
+  }
+
+  async #answer(call: TextCall): Promise<string | null> {
     const { config, upstream } = this.#services;
     const execution = new TextExecution(call, config(), upstream);
     let heldSince = performance.now();

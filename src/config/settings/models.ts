@@ -142,6 +142,11 @@ const cacheHit = optional(
   'Credits per million tokens, of input and output, of answers from the exact cache; unset: 0.',
 );
 
+const batch = optional(
+  number(0, 1),
+  'Part of the price that requests of batches cost, such as 0.5; unset: 1.',
+);
+
 const cache = optional(
   v.strictObject({
     ttl: field(
@@ -233,6 +238,7 @@ const textModel = v.strictObject({
       ...cachePrices,
       output: price('per million tokens of output'),
       cacheHit,
+      batch,
       tiers: optional(
         v.array(
           v.strictObject({
@@ -266,7 +272,7 @@ const embeddingModel = v.strictObject({
   ),
   cache,
   price: section(
-    v.strictObject({ input: price('per million tokens of input'), cacheHit }),
+    v.strictObject({ input: price('per million tokens of input'), cacheHit, batch }),
     'Credits.',
   ),
 });

@@ -94,6 +94,20 @@ const responses = v.strictObject({
   maxSize: withDefault(size('1MB', '1000TB'), '2GB', 'Their size, of an account.'),
 });
 
+const batches = v.strictObject({
+  parallel: withDefault(
+    integer(1, 10_000),
+    16,
+    'Requests of batches that a node sends to providers at once.',
+    ONCE,
+  ),
+  expiry: withDefault(
+    duration('1s', '30d'),
+    '24h',
+    'How long a batch may run. Requests that have not run by then are reported as expired.',
+  ),
+});
+
 const batch = v.strictObject({
   concurrency: withDefault(integer(1, 10_000), 16, 'Batches processed at once.', ONCE),
   queue: withDefault(
@@ -270,6 +284,11 @@ export const configSchema = v.strictObject({
   batch: section(
     batch,
     'Batches of images. Each file may have 30 MiB, each request 100 MiB and 20 files.',
+  ),
+  batches: section(
+    batches,
+    'Batches of requests for text and embeddings. Their requests give way to those that a client waits for, ' +
+      'and use at most half of the limits of a key (tpm, parallel).',
   ),
   overload: section(
     overload,

@@ -1,8 +1,10 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Failure } from '../../failure.ts';
 import type { ApiKey, Team } from '../../store/account.ts';
 import { creditsText } from '../../store/credits.ts';
+import type { KeyHolder } from '../../store/store.ts';
 import type { TextReport } from '../../text/canonical/report.ts';
-import type { ActiveLoad, Load, LoadLimit } from '../limits/load-limits.ts';
+import type { ActiveLoad, Load, LoadLimit, LoadLimits } from '../limits/load-limits.ts';
 import type { AppContext } from './app-context.ts';
 
 /** The header that names the limit of a key or a team which a request exceeds: `key tpm`, `team parallel`. */
@@ -20,6 +22,38 @@ const limitOf = (
   holder: LoadLimit['holder'],
   { id, tpm = null, parallel = null }: ApiKey | Team,
 ): LoadLimit | null => (tpm === null && parallel === null ? null : { id, holder, tpm, parallel });
+
+/** Half of a limit, which the requests of batches leave to others. */
+const halfOf = (limit: number | null, least: number) =>
+  limit === null ? null : Math.max(least, Math.floor(limit / 2));
+
+/** Counts a request of a batch by the limits of its key and its team, of which it may use half. */
+export async function admitInBackground(
+  loads: LoadLimits,
+  { key, team }: KeyHolder,
+  load: Load,
+): Promise<Pick<Admission, 'end'>> {
+  const active: ActiveLoad[] = [];
+  const end = (used: number) => {
+    for (const one of active.splice(0)) one.end(Math.ceil(used));
+  };
+  for (const limit of [limitOf('key', key), team ? limitOf('team', team) : null]) {
+    if (limit === null) continue;
+    // More than half where one request has as many tokens.
+    const tpm = halfOf(limit.tpm, Math.min(load.input, limit.tpm ?? 0));
+    if (limit.tpm !== null && load.input > limit.tpm) {
+      const message = `the request has about ${load.input} tokens of input, more than this ${limit.holder} may use in a minute (${limit.tpm})`;
+      throw new Failure('invalid_request', message, { code: 'context_length_exceeded' });
+    }
+    try {
+      active.push(await loads.begin({ ...limit, tpm, parallel: halfOf(limit.parallel, 1) }, load));
+    } catch (error) {
+      end(0);
+      throw error;
+    }
+  }
+  return { end };
+}
 
 /** Tokens that a request has used, as its usage counts them. */
 export function tokensOf({ usage }: TextReport): number {

@@ -2,6 +2,8 @@ import type { Logger } from 'pino';
 import type { CatalogContext } from '../../administration/catalog-context.ts';
 import type { AlertWatch } from '../../alerts/watch.ts';
 import type { AssetStorage } from '../../assets/storage/asset-storage.ts';
+import type { Batches } from '../../batches/batches.ts';
+import type { StoredFiles } from '../../batches/stored-files.ts';
 import type { ConfigurationSource, Reload } from '../../config/loading/reload.ts';
 import type { Config } from '../../config/settings/schema.ts';
 import type { MediaGateway } from '../../media/gateway.ts';
@@ -47,6 +49,8 @@ export interface AppContext {
   readonly tokenCounter: TokenCounter;
   readonly rows: RowGateway;
   readonly media: Media;
+  readonly files: StoredFiles;
+  readonly batches: Batches;
   /** The tasks that have not ended. */
   readonly tasks: Pick<TaskRunner, 'size' | 'queues'>;
   readonly taskAttempts: TaskAttempts;

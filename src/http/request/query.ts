@@ -55,6 +55,23 @@ export function pageOf<Item, Shown>(
   return { object: 'list' as const, data, has_more: items.length > limit };
 }
 
+/** The shape of `idPageOf`. */
+export const idPageShape = <const Shape extends v.GenericSchema>(shape: Shape) =>
+  v.object({
+    ...pageShape(shape).entries,
+    first_id: v.nullable(v.string()),
+    last_id: v.nullable(v.string()),
+  });
+
+/** One page of a list, with the identifiers by which the pages beside it are asked for. */
+export function idPageOf<Shown extends { readonly id: string }>(
+  data: readonly Shown[],
+  hasMore: boolean,
+) {
+  const ids = { first_id: data[0]?.id ?? null, last_id: data.at(-1)?.id ?? null };
+  return { object: 'list' as const, data: [...data], has_more: hasMore, ...ids };
+}
+
 /** Seconds since the epoch, as responses have times. */
 export function seconds(milliseconds: number): number {
   return Math.floor(milliseconds / 1000);

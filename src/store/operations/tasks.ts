@@ -1,7 +1,7 @@
-import { type Asset, checkStorageQuota, type NewAsset } from '../asset.ts';
+import { type Asset, checkStorageQuota, type NewAsset, type UploadCharges } from '../asset.ts';
 import type { BudgetScope, BudgetScopes } from '../budgets.ts';
 import { notFound } from '../errors.ts';
-import { charge, checkAmount, release, reserve } from '../funds.ts';
+import { charge, checkAmount, release, reserve, spend, spendable } from '../funds.ts';
 import { newId } from '../identifier.ts';
 import type { LedgerEntry } from '../ledger.ts';
 import type { KeyHolder, Store } from '../store.ts';
@@ -258,19 +258,48 @@ export function claimedTaskMethods({ claimant, run, changed }: Driver) {
   } satisfies Partial<Store>;
 }
 
+interface UploadOptions {
+  readonly quota: number;
+  readonly at: number;
+  readonly scopes: BudgetScopes;
+  readonly charged: UploadCharges | undefined;
+}
+
 /** Records an upload. @throws Failure insufficient_quota, code `storage_full` */
 export function addUpload(
   accountId: string,
   upload: NewAsset,
-  { quota, at }: { readonly quota: number; readonly at: number },
+  { quota, at, scopes, charged }: UploadOptions,
 ): Operation<Asset> {
   const asset = { ...recorded(upload), accountId, taskId: null, createdAt: at };
   return {
-    needs: { accounts: [accountId] },
+    needs: { accounts: [accountId], ...(charged && { keys: [charged.keyId] }) },
     apply(unit) {
       checkStorageQuota(unit.useOf(accountId).storedBytes, asset.bytes, quota);
       unit.addAsset(asset);
+      if (charged) chargeUsage(unit, { accountId, ...charged }, scopes, at);
       return asset;
     },
   };
+}
+
+/** Charges usage without a reservation, at most what can be spent. */
+function chargeUsage(
+  unit: UnitOfWork,
+  { usage, ...payer }: UploadCharges & { readonly accountId: string },
+  scopes: BudgetScopes,
+  at: number,
+): void {
+  const holder = unit.holder(payer);
+  const { teamId } = holder.key;
+  const scope = scopes.of(holder.key, teamId === undefined ? undefined : unit.findTeam(teamId), at);
+  let funds = unit.funds(holder, scope);
+  for (const metered of usage) {
+    const amount = Math.min(metered.charge, spendable(funds, unit.held));
+    funds = spend(funds, amount);
+    const { model, counts } = metered;
+    if (amount > 0) unit.dailyCharge(funds, { model, requests: counts.requests ?? 1, amount }, at);
+    unit.addUsage({ ...payer, scope }, { ...metered, charge: amount }, at);
+  }
+  if (funds.account.spent > holder.account.spent) unit.putFunds(funds);
 }

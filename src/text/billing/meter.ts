@@ -33,6 +33,16 @@ function within(usages: readonly RequestUsage[], { inputs, output }: Bounds): re
   });
 }
 
+/** Estimate of the tokens of a request. */
+export interface Load {
+  readonly input: number;
+  /** Most tokens of output. */
+  readonly output: number;
+}
+
+/** Reserves and charges credits of requests. */
+export type Ledger = Pick<Store, 'reserve' | 'settle' | 'release'>;
+
 export interface MeterOptions {
   /** The model's public identifier. */
   readonly id: string;
@@ -41,7 +51,7 @@ export interface MeterOptions {
   /** Tags of the request, as one text. */
   readonly tags: string;
   /** Counts the request by limits of tokens, before its credits are reserved. @throws Failure rate_limit */
-  readonly admit?: ((load: { input: number; output: number }) => Promise<void>) | undefined;
+  readonly admit?: ((load: Load) => Promise<void>) | undefined;
   /** Bytes of the request's body. */
   readonly bytes: number;
   /** Whether the provider adds input to the request: stored texts, results of its tools. */
@@ -90,7 +100,7 @@ export type Meter = ReturnType<typeof meterOf>;
  * @throws Failure insufficient_quota
  */
 export async function openMeter(
-  store: Store,
+  store: Ledger,
   holder: KeyHolder,
   options: MeterOptions,
 ): Promise<Meter> {
@@ -123,7 +133,7 @@ export async function openMeter(
 }
 
 function meterOf(
-  store: Store,
+  store: Ledger,
   { key, account }: KeyHolder,
   { id, model, tags }: Pick<MeterOptions, 'id' | 'model' | 'tags'>,
   { inputs, cutInputs, hiddenOutput, bounds }: Estimates,

@@ -14,7 +14,8 @@ export function registerDialect(dialect: Dialect): void {
   const endpoints = counting ? [...dialect.endpoints, counting.endpoint] : dialect.endpoints;
   declareDialect({ ...dialect, endpoints });
   const paths = endpoints.flatMap(({ path, aliases = [] }) => [path, ...aliases].map(patternOf));
-  const { modelListing } = dialect;
+  const { modelListing, batchPath } = dialect;
+  if (batchPath) paths.push(new RegExp(`^${batchPath}(/.*)?$`));
   if (modelListing) paths.push(new RegExp(`^${modelListing.path}(/.*)?$`));
   for (const pattern of paths) PATTERNS.push([pattern, dialect]);
 }

@@ -5,7 +5,7 @@ import type { Failure } from '../../failure.ts';
 import type { KeyHolder } from '../../store/store.ts';
 import type { LightAbortSignal } from '../../upstream/abort-signal.ts';
 import type { Upstream } from '../../upstream/response.ts';
-import type { Meter, MeterOptions } from '../billing/meter.ts';
+import type { Ledger, Meter, MeterOptions } from '../billing/meter.ts';
 import { UsageTracker } from '../billing/usage-tracker.ts';
 import type {
   DialectName,
@@ -252,6 +252,10 @@ export interface TextCall {
    * @throws Failure rate_limit
    */
   readonly admit?: MeterOptions['admit'];
+  /** Where credits are reserved and charged; absent for the store. */
+  readonly ledger?: Ledger | undefined;
+  /** Whether nobody waits for the answer. */
+  readonly isBackground?: true;
   /** Called once the charge is to be written at the end of this tick; the answer follows it. */
   readonly onCharging: () => void;
   /** Responses of the client's connection, which later requests of it can continue without the store. */

@@ -16,7 +16,10 @@ import { reserveForRow } from './meter.ts';
 import type { Row, RowAnswer, RowModel } from './row.ts';
 
 /** One request of one client. */
-type RowCall = Pick<TextCall, 'requestId' | 'body' | 'headers' | 'holder' | 'report' | 'admit'> & {
+type RowCall = Pick<
+  TextCall,
+  'requestId' | 'body' | 'headers' | 'holder' | 'report' | 'admit' | 'ledger' | 'isBackground'
+> & {
   /** Aborts when the client disconnects; the reason is a Failure. */
   readonly signal: AbortSignal;
   /** Called with the header of fields that were not sent; null for none. */
@@ -25,16 +28,23 @@ type RowCall = Pick<TextCall, 'requestId' | 'body' | 'headers' | 'holder' | 'rep
 
 /** Answers requests of all rows by the routes of their models. */
 export class RowGateway {
-  readonly #options: Omit<TextGatewayOptions, 'admitPrompt'>;
+  readonly #options: Omit<TextGatewayOptions, 'admitPrompt' | 'files'>;
   readonly routing: Routing;
 
-  constructor(options: Omit<TextGatewayOptions, 'admitPrompt'>) {
+  constructor(options: Omit<TextGatewayOptions, 'admitPrompt' | 'files'>) {
     this.#options = options;
     this.routing = new Routing(options.config, options.observer);
   }
 
   /** @returns the response as JSON */
-  async answer<Request extends { readonly model: string }, Answer extends RowAnswer>(
+  answer<Request extends { readonly model: string }, Answer extends RowAnswer>(
+    row: Row<Request, Answer>,
+    call: RowCall,
+  ): Promise<string> {
+    return this.#options.activity.during(call.isBackground, () => this.#answer(row, call));
+  }
+
+  async #answer<Request extends { readonly model: string }, Answer extends RowAnswer>(
     row: Row<Request, Answer>,
     call: RowCall,
   ): Promise<string> {
@@ -46,7 +56,7 @@ export class RowGateway {
     report.model = id;
     const estimates = row.estimate(request, model);
     await call.admit?.({ input: estimates.tokens.likely, output: 0 });
-    const meter = await reserveForRow(store, holder, {
+    const meter = await reserveForRow(call.ledger ?? store, holder, {
       id,
       price: model.price,
       estimates,

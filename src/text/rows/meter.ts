@@ -1,6 +1,6 @@
-import type { KeyHolder, Store } from '../../store/store.ts';
+import type { KeyHolder } from '../../store/store.ts';
 import { costOf, largestCost } from '../billing/cost.ts';
-import type { Charge } from '../billing/meter.ts';
+import type { Charge, Ledger } from '../billing/meter.ts';
 import { NO_USAGE } from '../billing/usage.ts';
 import type { Estimates, RowAnswer } from './row.ts';
 
@@ -26,7 +26,7 @@ interface MeterOptions {
  * @throws Failure insufficient_quota
  */
 export async function reserveForRow(
-  store: Store,
+  store: Ledger,
   { account, key }: KeyHolder,
   { id, price: { perSearch = 0, ...prices }, estimates, tags, trustUpstream }: MeterOptions,
 ) {

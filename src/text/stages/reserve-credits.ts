@@ -7,7 +7,7 @@ import type { Stage } from './stage.ts';
 export const reserveCredits: Stage = async (execution, { store }) => {
   const { call, config, model, request, tracker } = execution;
   const { maxOutputTokens: defaultLimit, trustUpstream } = config.billing;
-  const meter = await openMeter(store, call.holder, {
+  const meter = await openMeter(call.ledger ?? store, call.holder, {
     id: execution.modelId,
     model,
     request,

@@ -7,7 +7,31 @@ import type { LightAbortSignal } from '../../upstream/abort-signal.ts';
 import type { Upstream } from '../../upstream/response.ts';
 import type { TextObserver } from '../billing/charge-report.ts';
 import type { TextExecution } from '../execution/execution.ts';
+import type { FileContents } from '../execution/insert-files.ts';
 import type { Drains } from '../relay/drains.ts';
+
+/** Milliseconds after the end of a request in which the next one of the same client may follow. */
+const LINGER_MS = 30;
+
+/** Requests for which clients wait, so that work in the background gives way to them. */
+export class Activity {
+  #active = 0;
+  #endedAt = -Infinity;
+
+  get isBusy(): boolean {
+    return this.#active > 0 || performance.now() - this.#endedAt < LINGER_MS;
+  }
+
+  /** Counts a request while it is answered. @param isBackground whether nobody waits for it */
+  during<Result>(isBackground: true | undefined, work: () => Promise<Result>): Promise<Result> {
+    if (isBackground) return work();
+    this.#active += 1;
+    return work().finally(() => {
+      this.#active -= 1;
+      this.#endedAt = performance.now();
+    });
+  }
+}
 
 export interface TextGatewayOptions {
   /** Returns the configuration in force. */
@@ -16,6 +40,8 @@ export interface TextGatewayOptions {
   readonly upstream: Upstream;
   readonly cache: ExactCache;
   readonly observer: TextObserver;
+  readonly activity: Activity;
+  readonly files: FileContents;
   /**
    * Checks the words of a request whose answer may hold images.
    *

@@ -76,6 +76,37 @@ export function describeAssets(driver: DriverFactory): void {
       }
     });
 
+    it('charges usage once with the file that has its results, and removes such files', async () => {
+      const { store, reopened, key } = await owned({ credits: 1000 });
+      const { accountId, id: keyId } = key;
+      const usage = ['one', 'other'].map((model) => ({
+        model,
+        counts: { requests: 3 },
+        charge: 400,
+      }));
+      const [asset, rest] = [newAsset(), newAsset()];
+      const charged = { keyId, usage };
+      await store.addUpload(accountId, asset, Infinity, charged);
+      const again = store.addUpload(accountId, asset, Infinity, charged);
+      await expect(again).rejects.toEqual(failureWith('asset_exists', 409));
+      // The account can spend 200 of it.
+      await store.addUpload(accountId, rest, Infinity, { keyId, usage: usage.slice(0, 1) });
+      for await (const one of bothOf(store, reopened)) {
+        expect(await one.findAccount(accountId)).toMatchObject({ spent: 1000, reserved: 0 });
+        const rows = await one.listUsage(accountId, { from: '2000-01-01', to: '2999-01-01' });
+        const sums = rows.map(({ model, requests, spent }) => [model, requests, spent]);
+        expect(sums.sort()).toEqual([
+          ['one', 6, 600],
+          ['other', 3, 400],
+        ]);
+      }
+      const last = await reopened();
+      const removed = await last.removeUploads(accountId, [asset.id, 'unknown']);
+      expect(removed.map(({ id }) => id)).toEqual([asset.id]);
+      expect(await last.findAsset(asset.id)).toBeUndefined();
+      expect(await last.findAsset(rest.id)).toBeDefined();
+    });
+
     it('deletes assets with their task', async () => {
       const { store, reopened, key } = await owned({ now: () => NOON });
       const make = async () => {

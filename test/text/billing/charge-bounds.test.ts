@@ -4,7 +4,9 @@ import type { Config } from '../../../src/config/settings/schema.ts';
 import type { ExactCache } from '../../../src/exchanges/cache/exact-cache.ts';
 import { Failure } from '../../../src/failure.ts';
 import type { KeyHolder, Store } from '../../../src/store/store.ts';
+import { Activity } from '../../../src/text/stages/stage.ts';
 import { TextReport } from '../../../src/text/canonical/report.ts';
+import type { FileContents } from '../../../src/text/execution/insert-files.ts';
 import { TextGateway } from '../../../src/text/gateway.ts';
 import { LightAbortSignal } from '../../../src/upstream/abort-signal.ts';
 import type { UpstreamClient } from '../../../src/upstream/client.ts';
@@ -181,6 +183,8 @@ async function ask(
     upstream: { open } as unknown as UpstreamClient,
     cache: {} as ExactCache,
     observer: { onAttempt() {}, used() {}, cached() {}, exceeded() {} },
+    activity: new Activity(),
+    files: {} as FileContents,
     admitPrompt: async () => {},
   });
   try {

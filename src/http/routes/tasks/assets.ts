@@ -1,6 +1,10 @@
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { AssetStorage, ReadOptions } from '../../../assets/storage/asset-storage.ts';
+import type {
+  AssetStorage,
+  ReadOptions,
+  StoredFile,
+} from '../../../assets/storage/asset-storage.ts';
 import { Failure } from '../../../failure.ts';
 import type { Asset } from '../../../store/asset.ts';
 import type { AppContext } from '../../request/app-context.ts';
@@ -92,7 +96,7 @@ async function answerFile(
 
 /** A file's content, or a range of it. The first chunk is read before the headers are sent. */
 export async function bodyOf(
-  asset: Asset,
+  asset: StoredFile,
   assets: AssetStorage,
   options: ReadOptions,
 ): Promise<Readable> {

@@ -80,6 +80,12 @@ export function retentionMethods({ database, bookCharges }: PostgresParts) {
         database,
         `SELECT id, account_id FROM $schema.assets WHERE input = 'spent' ORDER BY seq LIMIT ${MAX_ASSETS}`,
       ),
+    removeUploads: (accountId, assetIds) =>
+      deleteAssets(
+        database,
+        'SELECT id, account_id FROM $schema.assets WHERE task_id IS NULL AND account_id = $1 AND id = ANY($2::text[])',
+        [encodeText(accountId), assetIds],
+      ),
     async deleteUploads(madeBefore) {
       const deleted: Asset[] = [];
       for (;;) {

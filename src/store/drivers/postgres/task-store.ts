@@ -113,8 +113,12 @@ export function taskStore(parts: PostgresParts) {
       const isFree = (task: Task) => isPending(task) || isOrphan(task);
       return (await transactions.run(expireTasks(ids, isFree, at))).map(changed);
     },
-    addUpload: async (accountId, asset, quota) =>
-      transactions.run(addUpload(accountId, asset, { quota, at: now() })),
+    async addUpload(accountId, asset, quota, charged) {
+      // Nodes may hold credits in advance, this one those of the work that is charged.
+      if (charged) await escrows.returnFree(accountId);
+      const options = { quota, at: now(), scopes: parts.scopes, charged };
+      return transactions.run(addUpload(accountId, asset, options));
+    },
     /** One call at a time: each must know what the one before it has claimed. */
     claimDeliveries: (query) =>
       inTurnForDeliveries(() =>

@@ -195,10 +195,17 @@ export function uploadMethods(records: Records) {
     return rows.map(([, asset]) => asset);
   }
   return {
-    async addUpload(accountId, upload, quota) {
+    async addUpload(accountId, upload, quota, charged) {
       records.checkBacklog();
       await checkAssetIds(records.archive, [upload]);
-      return records.run(addUpload(accountId, upload, { quota, at: records.now() }));
+      const { scopes } = records;
+      const at = records.now();
+      return records.run(addUpload(accountId, upload, { quota, at, scopes, charged }));
+    },
+    async removeUploads(accountId, assetIds) {
+      const ids = new Set(assetIds);
+      const uploads = [...records.state.assetsOfTask.oldest(UPLOADS)];
+      return remove(uploads.filter(([, one]) => one.accountId === accountId && ids.has(one.id)));
     },
     async deleteInputs() {
       const inputs = [...records.state.spentInputs.oldest(SPENT)];

@@ -1,0 +1,103 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Failure } from '../failure.ts';
+import type { NewAsset } from '../store/asset.ts';
+import type { Document, DocumentChange, DocumentKey, Documents } from '../store/document.ts';
+import type { MeteredUsage } from '../store/ledger.ts';
+
+/** Whose interface created a batch: the kind of its document. */
+export type BatchKind = 'batch' | 'message_batch';
+
+/** Where a line begins in the input. */
+export interface LinePlace {
+  readonly offset: number;
+  readonly number: number;
+}
+
+/** Results of lines in a row that are decided, and that may not be charged yet. */
+interface PendingSegment {
+  readonly asset: NewAsset;
+  readonly lines: number;
+  readonly failed: number;
+  readonly at: LinePlace;
+  readonly usage: readonly MeteredUsage[];
+}
+
+/** Lines that one node works on at a time, in their order. */
+export interface BatchRange {
+  readonly id: number;
+  /** The first line without a result. */
+  readonly at: LinePlace;
+  /** Lines without a result. */
+  readonly lines: number;
+  /** The node that works on it, while its lease lasts. */
+  readonly by?: string | undefined;
+  readonly pending?: PendingSegment;
+}
+
+/** A fault of an input. */
+export interface InputFault {
+  readonly code: string;
+  readonly line: number | null;
+  readonly message: string;
+  readonly param: string | null;
+}
+
+export type BatchEnd = 'completed' | 'expired' | 'cancelled';
+
+/** The body of a batch's document. Times are milliseconds since the epoch. */
+export interface BatchBody {
+  readonly endpoint: string;
+  readonly keyId: string;
+  readonly tags: string;
+  readonly metadata: Readonly<Record<string, string>> | null;
+  /** The file of the input; null where the batch owns the asset. */
+  readonly inputFile: string | null;
+  readonly input: NewAsset;
+  readonly status: 'in_progress' | 'cancelling' | 'failed' | BatchEnd;
+  readonly fault: InputFault | null;
+  readonly total: number;
+  readonly succeeded: number;
+  readonly failed: number;
+  /** Ranges with lines left. */
+  readonly ranges: readonly BatchRange[];
+  readonly segments: readonly NewAsset[];
+  /** Ends of the leases of nodes that work on it. */
+  readonly leases: Readonly<Record<string, number>>;
+  /** Identifiers of the files with results, and with failed ones; null for no file. */
+  readonly outputs: readonly [results: string | null, failures: string | null];
+  readonly expires: number;
+  readonly cancelling?: number;
+  readonly ended?: number;
+}
+
+/** A document whose body has a known type: only this room writes documents of its kinds. */
+export type Typed<Body> = Omit<Document, 'body'> & { readonly body: Body };
+export type BatchDocument = Typed<BatchBody>;
+
+/** Attempts to change a document that others change at the same time. */
+const MAX_ATTEMPTS = 50;
+
+/**
+ * Changes a document, again where another node has changed it meanwhile.
+ *
+ * @param next returns null to leave the document as it is
+ * @returns the changed document; null where it was left; undefined where there is none
+ */
+export async function changeDocument<Body>(
+  documents: Documents,
+  { kind, accountId, id }: DocumentKey,
+  next: (body: Body) => (Omit<DocumentChange, 'body'> & { readonly body: Body }) | null,
+): Promise<Typed<Body> | null | undefined> {
+  for (let attempt = 1; ; attempt += 1) {
+    const found = await documents.find({ kind, accountId, id });
+    const change = found && next(found.body as Body);
+    if (!found || !change) return found && null;
+    try {
+      return (await documents.change(found, change)) as Typed<Body>;
+    } catch (error) {
+      const isChanged = error instanceof Failure && error.code === 'document_changed';
+      if (!isChanged || attempt === MAX_ATTEMPTS) throw error;
+      await delay(Math.random() * 10 * attempt);
+    }
+  }
+}

@@ -1,0 +1,186 @@
+import type { Config, Model } from '../config/settings/schema.ts';
+import { Failure } from '../failure.ts';
+import { statusOf } from '../store/account.ts';
+import type { Reservation } from '../store/budgets.ts';
+import { newId } from '../store/identifier.ts';
+import type { MeteredUsage } from '../store/ledger.ts';
+import type { KeyHolder, Store } from '../store/store.ts';
+import type { Ledger, Load } from '../text/billing/meter.ts';
+import { TextReport } from '../text/canonical/report.ts';
+import { dialectAt } from '../text/dialects/registry.ts';
+import { embeddingRow } from '../text/embeddings/embedding-row.ts';
+import type { TextGateway } from '../text/gateway.ts';
+import type { RowGateway } from '../text/rows/gateway.ts';
+import { LightAbortSignal } from '../upstream/abort-signal.ts';
+import type { BatchBody, BatchEnd } from './batch.ts';
+import { EMBEDDINGS, MESSAGES, parseLine } from './input.ts';
+
+/** The result of one request, and what is to be charged for it. */
+export interface LineResult {
+  readonly line: string;
+  readonly isFailed: boolean;
+  readonly usage: readonly MeteredUsage[];
+  /** Credits that stay reserved until the charge is written. */
+  readonly held: readonly Reservation[];
+}
+
+export interface LineServices {
+  readonly config: () => Config;
+  readonly store: Store;
+  readonly text: TextGateway;
+  readonly rows: RowGateway;
+  /** Counts a request by the limits of its key and team. @throws Failure rate_limit */
+  readonly admit: (holder: KeyHolder, load: Load) => Promise<{ end(used: number): void }>;
+}
+
+/** Milliseconds between two attempts of a request: at first, and at most. */
+const [FIRST_WAIT, MAX_WAIT] = [500, 60_000];
+
+/** Attempts of a request whose provider is away, and of one for which there are no credits. */
+const [MAX_ATTEMPTS, MAX_UNPAID] = [8, 3];
+
+/** Requests of batches are answered as a whole. */
+const NO_STREAM = {
+  ...{ started: false, isBlocked: false, setHeader() {}, write: () => true },
+  drained: async () => {},
+};
+
+/**
+ * Runs a request of a batch through the stages of every other request.
+ *
+ * @param attempt from 1
+ * @returns milliseconds until the next attempt where it has no result yet; null where this node stops
+ */
+export async function runLine(
+  services: LineServices,
+  bytes: Buffer,
+  { endpoint, tags }: Pick<BatchBody, 'endpoint' | 'tags'>,
+  holder: KeyHolder,
+  attempt: number,
+): Promise<LineResult | number | null> {
+  const { text, rows, admit, store } = services;
+  const { customId, body } = parseLine(bytes, endpoint);
+  const requestId = newId('req');
+  const report = new TextReport(null, tags);
+  const { ledger, usage, held } = lineLedger(services);
+  const admission: { end(used: number): void }[] = [];
+  const dialect = dialectAt(endpoint);
+  const result = (status: number, answer: string) => ({
+    line: resultLine(endpoint, customId, { requestId, status, answer }),
+    ...{ isFailed: status !== 200, usage, held },
+  });
+  const call = {
+    ...{ requestId, body, headers: {}, holder, report, ledger, isBackground: true as const },
+    admit: async (load: Load) => void admission.push(await admit(holder, load)),
+  };
+  try {
+    if (statusOf(holder.key, store.now) !== 'active') {
+      const message = 'the API key of the batch was revoked or has expired';
+      throw new Failure('auth_error', message, { code: 'revoked_api_key' });
+    }
+    if (endpoint === EMBEDDINGS) {
+      const { signal } = new AbortController();
+      return result(200, await rows.answer(embeddingRow, { ...call, signal }));
+    }
+    const answer = await text.answer({
+      ...call,
+      ...{ dialect: dialect!.name, address: { model: null, stream: null }, bytes: null },
+      ...{ clientDisconnect: new LightAbortSignal(), response: NO_STREAM, onCharging() {} },
+    });
+    return result(200, answer!);
+  } catch (error) {
+    const failure = failureOf(error);
+    const wait = waitAfter(failure, attempt);
+    if (wait !== undefined) {
+      for (const one of held) await store.release(one);
+      return wait;
+    }
+    const { type, message, param, code, status } = failure;
+    if (report.model !== null) {
+      const counts = { requests: usage.length === 0 ? 1 : 0, errors: 1 };
+      usage.push({ model: report.model, tags, counts, charge: 0 });
+    }
+    const own = { error: { type, message, param, code } };
+    const shaped = endpoint === MESSAGES ? dialect!.errorBody!(own, requestId, status) : own;
+    return result(status, JSON.stringify(shaped));
+  } finally {
+    const used = report.usage === null ? 0 : report.usage.input + report.usage.output;
+    for (const one of admission) one.end(used);
+  }
+}
+
+/** When a request is sent again, as `runLine` returns it; undefined where its failure is its result. */
+function waitAfter({ type, code, status, retryAfter }: Failure, attempt: number) {
+  if (code === 'shutting_down') return null;
+  const isUnpaid = type === 'insufficient_quota';
+  const most = isUnpaid ? MAX_UNPAID : status === 503 ? MAX_ATTEMPTS : 0;
+  if (type !== 'rate_limit' && attempt >= most) return undefined;
+  // A budget that resets tomorrow has no credits until then.
+  if (isUnpaid) return FIRST_WAIT;
+  const backoff = FIRST_WAIT * 2 ** Math.min(attempt, 10) * (0.5 + Math.random() / 2);
+  return Math.min(MAX_WAIT, Math.max((retryAfter ?? 0) * 1000, backoff));
+}
+
+function failureOf(error: unknown): Failure {
+  if (error instanceof Failure) return error;
+  return new Failure('unknown', 'an internal error', { code: 'internal_error', cause: error });
+}
+
+/** Takes the charges of one request, which are written together with its result. */
+function lineLedger({ store, config }: Pick<LineServices, 'store' | 'config'>) {
+  const usage: MeteredUsage[] = [];
+  const held: Reservation[] = [];
+  const ledger: Ledger = {
+    reserve: (accountId, keyId, amount) => store.reserve(accountId, keyId, amount),
+    release: (reservation) => store.release(reservation),
+    async settle(payer, metered) {
+      const charge = Math.ceil(metered.charge * factorOf(config().models[metered.model]));
+      usage.push({ ...metered, charge });
+      if ('id' in payer) await store.release(payer);
+      const reserved =
+        charge > 0 && (await store.reserve(payer.accountId, payer.keyId, charge).catch(() => null));
+      if (reserved) held.push(reserved);
+      return charge;
+    },
+  };
+  return { ledger, usage, held };
+}
+
+/** The part of its price that a request of a batch costs. */
+function factorOf(model: Model | undefined): number {
+  return (model?.price as { readonly batch?: number } | undefined)?.batch ?? 1;
+}
+
+interface Answer {
+  readonly requestId: string;
+  readonly status: number;
+  /** JSON. */
+  readonly answer: string;
+}
+
+/** The result of a request, as a line of the file of results. */
+function resultLine(
+  endpoint: string,
+  customId: string,
+  { requestId, status, answer }: Answer,
+): string {
+  const name = JSON.stringify(customId);
+  // Line breaks are outside of strings.
+  const body = answer.replace(/[\r\n]+/g, ' ').trim();
+  if (endpoint === MESSAGES) {
+    const [type, member] = status === 200 ? ['succeeded', 'message'] : ['errored', 'error'];
+    return `{"custom_id":${name},"result":{"type":"${type}","${member}":${body}}}`;
+  }
+  const response = `{"status_code":${status},"request_id":"${requestId}","body":${body}}`;
+  return `{"id":"${newId('batch_req')}","custom_id":${name},"response":${response},"error":null}`;
+}
+
+/** The result of a request that did not run before its batch ended. */
+export function unrunLine(endpoint: string, customId: string, end: BatchEnd): string {
+  if (endpoint === MESSAGES) {
+    const type = end === 'cancelled' ? 'canceled' : end;
+    return JSON.stringify({ custom_id: customId, result: { type } });
+  }
+  const error = { code: `batch_${end}`, message: `This request did not run: the batch is ${end}.` };
+  return JSON.stringify({ id: newId('batch_req'), custom_id: customId, response: null, error });
+}

@@ -1,0 +1,149 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import * as v from 'valibot';
+import { type FileDocument, PURPOSES } from '../../../batches/stored-files.ts';
+import { Failure } from '../../../failure.ts';
+import { integer, optional, quoteValue, withDefault } from '../../../schema/fields.ts';
+import { handsOver } from '../../../store/nodes.ts';
+import type { AppContext } from '../../request/app-context.ts';
+import { addEndpoint } from '../../request/endpoint.ts';
+import { idPageOf, idPageShape, seconds } from '../../request/query.ts';
+import { shuttingDown } from '../../responses/errors.ts';
+import { disconnectSignal } from '../../transport/client-disconnect.ts';
+import { checkFormHeaders, readForm, sentFiles } from '../../uploads/form.ts';
+import { bodyOf } from '../tasks/assets.ts';
+
+/** Bytes of one file, as OpenAI accepts for batches. */
+const MAX_FILE_BYTES = 200 * 1024 * 1024;
+
+const UPLOAD = {
+  files: [{ name: 'file', min: 1, max: 1 }],
+  fileBytes: MAX_FILE_BYTES,
+  // Boundaries and headers around the file need little.
+  requestBytes: MAX_FILE_BYTES + 1024 * 1024,
+  fields: ['purpose'],
+} as const;
+
+const binary = { type: 'string', format: 'binary' } as const;
+
+/** What clients get has the fields of OpenAI, and for clients of Anthropic its own too. */
+const shape = v.looseObject({ id: v.string(), filename: v.string(), purpose: v.string() });
+
+const query = v.object({
+  limit: withDefault(integer(1, 10_000), 100, 'elements of the page'),
+  after: optional(v.string(), 'the id of the last element of the page before'),
+  after_id: optional(v.string(), 'the same, as Anthropic names it'),
+  order: withDefault(v.picklist(['asc', 'desc']), 'desc', 'order of creation'),
+  purpose: optional(v.string(), 'only files of this purpose'),
+});
+
+/** Files of the account. */
+export function fileRoutes(server: FastifyInstance, { files, store, assets }: AppContext): void {
+  const tag = 'Files';
+  const found = ({ holder, params }: FastifyRequest<{ Params: { file_id: string } }>) =>
+    files.find(holder.account.id, params.file_id);
+  addEndpoint(server, {
+    ...{ path: 'GET /v1/files', tag, summary: 'The files of the account', query },
+    answer: idPageShape(shape),
+    handler: async (request) => {
+      const { limit, order, after = request.query.after_id, purpose: parent } = request.query;
+      const { documents, hasMore } = await store.documents.list({
+        ...{ kind: 'file', accountId: request.holder.account.id, limit, order },
+        ...(after !== undefined && { after }),
+        ...(parent !== undefined && { parent }),
+      });
+      return idPageOf((documents as FileDocument[]).map(shownTo(request)), hasMore);
+    },
+  });
+  addEndpoint(server, {
+    ...{ path: 'GET /v1/files/:file_id', tag, summary: 'A file: its name, size and purpose' },
+    answer: shape,
+    handler: async (request) => shownTo(request)(await found(request)),
+  });
+  addEndpoint(server, {
+    ...{ path: 'GET /v1/files/:file_id/content', tag, summary: 'The content of a file' },
+    exposeHeadRoute: false,
+    answer: {
+      description: 'The file',
+      content: { 'application/octet-stream': { schema: binary } },
+    },
+    handler: async (request, reply) => sendFile(assets, (await found(request)).body.asset, reply),
+  });
+  addEndpoint(server, {
+    ...{ path: 'DELETE /v1/files/:file_id', tag, summary: 'Delete a file that no batch reads' },
+    answer: v.looseObject({ id: v.string(), deleted: v.boolean() }),
+    handler: async ({ holder, params: { file_id: id } }) => {
+      await files.remove(holder.account.id, id);
+      return { id, object: 'file', type: 'file_deleted', deleted: true };
+    },
+  });
+}
+
+/** Sends a stored file; what a browser opens runs no scripts. */
+export async function sendFile(
+  assets: AppContext['assets'],
+  asset: FileDocument['body']['asset'],
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  reply.headers({
+    'content-length': asset.bytes,
+    'x-content-type-options': 'nosniff',
+    'content-security-policy': "default-src 'none'; sandbox",
+  });
+  const signal = disconnectSignal(reply);
+  reply.type(asset.mediaType);
+  return reply.send(asset.bytes === 0 ? '' : await bodyOf(asset, assets, { signal }));
+}
+
+/** The upload of a file, which is a form. */
+export function fileFormRoutes(server: FastifyInstance, context: AppContext): void {
+  const { spool, files } = context;
+  const purposes = { type: 'string', enum: PURPOSES, default: 'user_data' };
+  addEndpoint(server, {
+    path: 'POST /v1/files',
+    tag: 'Files',
+    summary: 'Upload a file for batches, or to name it in requests',
+    description: 'At most 200 MiB. Files are deleted after `limits.retention`.',
+    form: { type: 'object', properties: { file: binary, purpose: purposes }, required: ['file'] },
+    answer: shape,
+    onRequest: async (request) => {
+      if (context.draining.aborted && !handsOver(context.store)) throw shuttingDown();
+      checkFormHeaders(request, UPLOAD);
+      spool.checkRoom(Number(request.headers['content-length'] ?? 0));
+    },
+    handler: async (request, reply) => {
+      const uploads = spool.uploads();
+      try {
+        const form = await readForm(request, UPLOAD, uploads, disconnectSignal(reply));
+        const given = form.fields.get('purpose') ?? 'user_data';
+        const purpose = PURPOSES.find((one) => one === given);
+        if (purpose === undefined) {
+          const what = `expected one of ${PURPOSES.join(', ')}, received ${quoteValue(given)}`;
+          throw new Failure('invalid_request', `purpose: ${what}`, { param: 'purpose' });
+        }
+        const { path } = sentFiles(form, 'file', UPLOAD)[0]!;
+        const filename = form.files.get('file')![0]!.filename.replace(/^.*[/\\]/, '') || 'file';
+        return shownTo(request)(await files.add(request.holder, path, { filename, purpose }));
+      } finally {
+        await uploads.discard();
+      }
+    },
+  });
+}
+
+const shownTo =
+  ({ headers }: Pick<FastifyRequest, 'headers'>) =>
+  ({ id, createdAt, expiresAt, body: { asset, filename, purpose } }: FileDocument) => ({
+    ...{
+      id,
+      object: 'file',
+      bytes: asset.bytes,
+      created_at: seconds(createdAt),
+      filename,
+      purpose,
+    },
+    ...{ expires_at: expiresAt && seconds(expiresAt), status: 'processed' },
+    ...(headers['anthropic-version'] !== undefined && {
+      ...{ type: 'file', mime_type: asset.mediaType, size_bytes: asset.bytes },
+      ...{ created_at: new Date(createdAt).toISOString(), downloadable: true },
+    }),
+  });
