@@ -10,7 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { describeWith, type Engine, engine } from './engines/engine.ts';
@@ -18,11 +18,14 @@ import { oriel, ROOT, startProgram } from './oriel.ts';
 
 /** Containers of another user would need a range of user ids. */
 const ROOT_USER: Engine = { packageName: 'of the user root', program: null };
-const ENGINES = ['podman', 'runc', 'debootstrap'].map((name) => engine(name, name));
+const ENGINES = ['podman', 'runc'].map((name) => engine(name, name));
 const FILES = join(ROOT, 'config', 'container');
 
 /** Certificates that this machine trusts, which the registry of npm may need. */
 const CERTIFICATES = '/etc/ssl/certs/ca-certificates.crt';
+
+/** Programs of this machine that npm, the Containerfile and the tests call. */
+const PROGRAMS = 'sh env uname mkdir cp mv rm ln chmod chown cat id touch stat tar gzip'.split(' ');
 
 let folder: string;
 
@@ -91,19 +94,28 @@ function ask(container: string, path: string): Promise<string> {
   return succeed(podman('exec', container, 'node', '-e', script));
 }
 
+/** A small Debian of this machine's own files: programs with their libraries, Node, npm and certificates. */
+async function writeBase(base: string): Promise<void> {
+  for (const name of ['tmp', 'root', 'etc/ssl/certs', 'usr/local/bin', 'usr/local/lib']) {
+    mkdirSync(join(base, name), { recursive: true });
+  }
+  const found = await succeed(run('which', ...PROGRAMS));
+  const programs = found.split('\n').map((path) => join('/bin', basename(path)));
+  const linked = await succeed(run('ldd', process.execPath, ...programs));
+  const libraries = Array.from(linked.matchAll(/(\/\S+) \(0x/g), ([, path]) => path!);
+  const files = new Set([...programs, ...libraries, '/usr/bin/env', CERTIFICATES]);
+  await succeed(run('cp', '--dereference', '--parents', ...files, base));
+  copyFileSync(process.execPath, join(base, 'usr/local/bin/node'));
+  const modules = await succeed(run('npm', 'root', '--global'));
+  cpSync(join(modules, 'npm'), join(base, 'usr/local/lib/npm'), { recursive: true });
+  symlinkSync('../lib/npm/bin/npm-cli.js', join(base, 'usr/local/bin/npm'));
+}
+
 describeWith(process.getuid?.() === 0 ? ENGINES : [ROOT_USER], 'the container', () => {
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), 'oriel-container-'));
     const base = join(folder, 'base');
-    await succeed(
-      run('debootstrap', '--variant=minbase', 'bookworm', base, 'http://deb.debian.org/debian'),
-    );
-    copyFileSync(process.execPath, join(base, 'usr/local/bin/node'));
-    const modules = await succeed(run('npm', 'root', '--global'));
-    cpSync(join(modules, 'npm'), join(base, 'usr/local/lib/npm'), { recursive: true });
-    symlinkSync('../lib/npm/bin/npm-cli.js', join(base, 'usr/local/bin/npm'));
-    mkdirSync(join(base, 'etc/ssl/certs'), { recursive: true });
-    copyFileSync(CERTIFICATES, join(base, CERTIFICATES));
+    await writeBase(base);
     const file = join(folder, 'Containerfile');
     writeFileSync(file, `FROM scratch\nCOPY base /\nENV NODE_EXTRA_CA_CERTS=${CERTIFICATES}\n`);
     await build(folder, file, '--tag', 'base');
