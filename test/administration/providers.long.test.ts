@@ -11,7 +11,8 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { startDaemon, type TestDaemon } from '../daemon.ts';
 import { NODES } from '../nodes/launch-nodes.ts';
-import { oriel, type Run, temporaryFolder, words } from '../oriel.ts';
+import { type Run, temporaryFolder, words } from '../oriel.ts';
+import { residentCommand } from '../resident.ts';
 import { GOOD_KEY, selfSignedProvider, smallProvider } from './small-provider.ts';
 
 /** Several nodes, each with a folder of its own, need one key file: test/nodes/catalog.long.test.ts. */
@@ -20,9 +21,11 @@ const onOne = it.runIf(NODES === 1);
 const env = { ORIEL_TEST_KEY: GOOD_KEY };
 const CONFIG = { overload: { eventLoopDelay: '1h' } };
 
+const command = residentCommand();
+
 /** Runs commands on the data folder of a daemon, or on its folder after its end. */
 const onFolder = (data: string) => (args: readonly string[], input?: string) =>
-  oriel([...args, '--data', data], { cwd: data, env, ...(input !== undefined && { input }) });
+  command([...args, '--data', data], { cwd: data, env, ...(input !== undefined && { input }) });
 
 async function ask(daemon: TestDaemon, model: string, key?: string) {
   const response = await daemon.request('/v1/chat/completions', {

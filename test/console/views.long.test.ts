@@ -22,7 +22,7 @@ function withRows(answer: unknown, rows: number): unknown {
 
 describeConsole(
   'the views with 0 and 5,000 rows',
-  ({ daemon, url, open, post, createKey, check }) => {
+  ({ daemon, url, open, post, createKey, check, checkWidths }) => {
     const VIEWS: readonly (readonly [view: string, answers: RegExp])[] = [
       ['', /\/v1\/admin\/overview/],
       ['tasks', /\/v1\/tasks\?/],
@@ -54,7 +54,9 @@ describeConsole(
         await page.goto(`${url()}/console/${view}`);
         await page.getByRole('heading', { level: 1 }).waitFor();
         await page.locator('main :is(.empty, tbody tr, .card)').first().waitFor();
-        await check(page, `${view.replace(/\W.*/, '') || 'start'}-${rows}`);
+        const name = `${view.replace(/\W.*/, '') || 'start'}-${rows}`;
+        // Thousands of rows have the faults of a few, but for their room.
+        await (rows === 0 ? check : checkWidths)(page, name);
         const heights = await page
           .locator('.lines tbody tr')
           .evaluateAll((all) => all.map(({ clientHeight }) => clientHeight));

@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { sharedDaemon, startDaemon, type TestDaemon } from '../../daemon.ts';
 import { photo } from '../../fixtures/images.ts';
+import { until } from '../../fixtures/until.ts';
 import { RawClient } from '../raw-client.ts';
 
 /** The largest answer that needs no key. */
@@ -56,8 +57,8 @@ it('closes the files of unread downloads and of the requests queued behind them'
     new RawClient(daemon).socket.pause().write(get(path).repeat(20));
   }
   // Connections, and the files of responses that wait behind an unread one.
-  while (descriptors() < before + 100) await (await fetch(`${daemon.url}/healthz`)).text();
-  while (descriptors() > before) await (await fetch(`${daemon.url}/healthz`)).text();
+  await until(() => descriptors() >= before + 100);
+  await until(() => descriptors() <= before);
   expect((await fetch(daemon.url + path)).status).toBe(200);
 });
 
