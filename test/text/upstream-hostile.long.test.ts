@@ -245,8 +245,10 @@ const MODES = PAIRS.flatMap(([client, dialect]) =>
 /** Some of the pairs: these faults do not depend on the format. */
 const SOME = MODES.filter(({ client, dialect }) => client === 'chat' || client === dialect);
 
-/** One pair that passes through and one that translates. */
-const FEW = SOME.filter(({ client, dialect }) => client === 'chat' && dialect !== 'responses');
+/** A stream that passes through, and a whole answer that is translated. */
+const FEW = SOME.filter(
+  ({ client, dialect, stream }) => client === 'chat' && dialect === (stream ? 'chat' : 'messages'),
+);
 
 const OK = 'HTTP/1.1 200 OK\r\n';
 const STREAM = `${OK}Content-Type: text/event-stream\r\n\r\n`;

@@ -7,8 +7,11 @@ import { openLowdbStore } from '../../../src/store/drivers/lowdb/open.ts';
 import { contentBelow } from '../../cli/folder.ts';
 import { startDaemon } from '../../daemon.ts';
 import { until } from '../../fixtures/until.ts';
-import { oriel, temporaryFolder } from '../../oriel.ts';
+import { temporaryFolder } from '../../oriel.ts';
+import { residentCommand } from '../../resident.ts';
 import { hookedFiles, systemError } from '../hooked-files.ts';
+
+const command = residentCommand();
 
 interface Fixture {
   readonly key: string;
@@ -71,9 +74,9 @@ it.each(ARCHIVES)('a daemon ends and settles what a former version began: %s', a
   expect(made.status).toBe(200);
   charged += 0.02;
   await stop();
-  const audit = await oriel(['store', 'audit', '--data', data]);
+  const audit = await command(['store', 'audit', '--data', data]);
   expect(audit, audit.stderr).toMatchObject({ status: 0 });
-  const { out } = await oriel(['accounts', 'list', '--data', data, '--json']);
+  const { out } = await command(['accounts', 'list', '--data', data, '--json']);
   const { accounts } = JSON.parse(out) as { accounts: { name: string }[] };
   const account = accounts.find(({ name }) => name === 'builds');
   const credits = { reserved: 0, spent: expect.closeTo(spent + charged, 9) };
