@@ -11,7 +11,7 @@ import {
 } from '../../schema/faults.ts';
 import { describeField, metadataOf } from '../../schema/fields.ts';
 import { isObject } from '../../schema/untrusted.ts';
-import { type Path, schemaAt, valueAt, walk } from '../../schema/walk.ts';
+import { type Path, schemaAt, valueAt } from '../../schema/walk.ts';
 import { allNames } from '../catalog/model-names.ts';
 import { credentialFaults, withCredentials } from '../settings/assets.ts';
 import { type Config, configSchema } from '../settings/schema.ts';

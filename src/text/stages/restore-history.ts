@@ -1,7 +1,6 @@
 import { reasoningOf } from '../../config/catalog/catalog.ts';
 import { Failure } from '../../failure.ts';
 import { isObject, listOf, objectsOf } from '../../schema/untrusted.ts';
-import type { Json } from '../canonical/canonical.ts';
 import { isReference } from '../dialects/responses/item-fields.ts';
 import type { TextExecution } from '../execution/execution.ts';
 import { hasRouteOf, isShared, mayLeaveServer } from '../execution/model-routes.ts';

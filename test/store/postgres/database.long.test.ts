@@ -65,9 +65,7 @@ describeWithPostgres('a store on PostgreSQL', (server) => {
     const store = await open('damaged');
     await store.close();
     server().sql('DROP TABLE damaged.escrows');
-    await expect(open('damaged')).rejects.toThrow(
-      'relation "damaged.escrows" does not exist',
-    );
+    await expect(open('damaged')).rejects.toThrow('relation "damaged.escrows" does not exist');
     const connections = `SELECT count(*) FROM pg_stat_activity WHERE application_name LIKE 'oriel%'`;
     await expect.poll(() => server().sql(connections).trim()).toBe('0');
   });
