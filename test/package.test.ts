@@ -37,7 +37,7 @@ test('the packed package has the files it needs and no others, and converts imag
 
   // The catalog of the sandbox is a file of the package.
   const checked = execFileSync(process.execPath, [binary, 'config', 'check'], { cwd: folder });
-  expect(String(checked)).toContain('good: 1 provider, 9 models');
+  expect(String(checked)).toContain('good: 1 provider, 10 models');
 
   // So are the configurations of clients.
   const shown = execFileSync(process.execPath, [binary, 'connect', 'codex', '--model', 'm']);

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { FairSemaphore } from '../fair-semaphore.ts';
 import { ClaimLoop } from '../media/queue/claim-loop.ts';
 import { newId } from '../store/identifier.ts';
+import { findHolder } from '../store/key.ts';
 import type { KeyHolder, Store } from '../store/store.ts';
 import type { Activity } from '../text/stages/stage.ts';
 import { LightAbortSignal } from '../upstream/abort-signal.ts';
@@ -212,10 +213,7 @@ async function settleAll(store: Store, batch: BatchDocument): Promise<void> {
 
 /** The account and the key that pay for a batch, as they are now. */
 async function holderOf(store: Store, { accountId, body }: BatchDocument): Promise<KeyHolder> {
-  const account = await store.findAccount(accountId);
-  const [key] = await store.listKeys(accountId, { ids: [body.keyId] });
-  if (!account || !key) throw new Error(`the key ${body.keyId} of a batch is gone`);
-  const { teamId } = key;
-  const [team] = teamId === undefined ? [] : await store.listTeams(accountId, { ids: [teamId] });
-  return { account, key, team };
+  const holder = await findHolder(store, accountId, body.keyId);
+  if (!holder) throw new Error(`the key ${body.keyId} of a batch is gone`);
+  return holder;
 }

@@ -36,6 +36,12 @@ export function previousSecretEnd(
   return end > now ? end : null;
 }
 
+/** The secrets that sign a callback now. */
+export function callbackSecrets(account: Account, overlap: number, now: number): string[] {
+  const hasPrevious = previousSecretEnd(account, overlap, now) !== null;
+  return [account.callbackSecret, ...(hasPrevious ? [account.previousSecret!.secret] : [])];
+}
+
 /** Answers to image requests that choose none: a task, or images as OpenAI has them, as URLs or as base64. */
 export const IMAGE_ANSWERS = ['task', 'url', 'b64_json'] as const;
 export type ImageAnswer = (typeof IMAGE_ANSWERS)[number];

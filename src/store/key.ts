@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { Failure } from '../failure.ts';
 import { randomText } from './identifier.ts';
+import type { KeyHolder, Store } from './store.ts';
 
 /** Prefix by which secret scanners recognise the keys. */
 const PREFIX = 'sk-oriel-';
@@ -74,4 +75,18 @@ function bitsOf(key: string): number {
 
 function stepAt(key: string, at: number): number {
   return key.charCodeAt(at) - key.charCodeAt(at - 1);
+}
+
+/** A key with its account as they are now, for work that lasts longer than its request; undefined where one is gone. */
+export async function findHolder(
+  store: Pick<Store, 'findAccount' | 'listKeys' | 'listTeams'>,
+  accountId: string,
+  keyId: string,
+): Promise<KeyHolder | undefined> {
+  const account = await store.findAccount(accountId);
+  const [key] = await store.listKeys(accountId, { ids: [keyId] });
+  if (!account || !key) return undefined;
+  const { teamId } = key;
+  const [team] = teamId === undefined ? [] : await store.listTeams(accountId, { ids: [teamId] });
+  return { key, account, ...(team && { team }) };
 }

@@ -1,6 +1,8 @@
+import { once } from 'node:events';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { expect, onTestFinished, test } from 'vitest';
+import { WebSocket, WebSocketServer } from 'ws';
 import { freePort } from '../bench/free-port.ts';
 import { describeWith } from '../engines/engine.ts';
 import { NGINX, startNginx } from '../engines/nginx.ts';
@@ -65,6 +67,27 @@ describeWith([NGINX], 'config/nodes/nginx.conf', () => {
       read.open();
     }
     expect(events).toEqual(['data: 1\n\n', 'data: 2\n\n']);
+  });
+
+  test('passes a WebSocket on, also beyond its first message', async () => {
+    const { url, nodes } = await threeBehindNginx(() => {});
+    const sockets = new WebSocketServer({ noServer: true });
+    for (const { server } of nodes) {
+      server.on('upgrade', (...args) =>
+        sockets.handleUpgrade(...args, (socket) =>
+          socket.on('message', (data) => socket.send(`${data}!`)),
+        ),
+      );
+    }
+    const socket = new WebSocket(url.replace('http', 'ws'));
+    await once(socket, 'open');
+    for (const said of ['one', 'two']) {
+      socket.send(said);
+      const [answer] = await once(socket, 'message');
+      expect(String(answer)).toBe(`${said}!`);
+    }
+    socket.close();
+    await once(socket, 'close');
   });
 
   test('a node that refuses connections: every POST reaches another one, once', async () => {

@@ -2,7 +2,7 @@ import { setMaxListeners } from 'node:events';
 import type { Config } from '../../config/settings/schema.ts';
 import { Failure } from '../../failure.ts';
 import { FairSemaphore } from '../../fair-semaphore.ts';
-import { previousSecretEnd } from '../../store/account.ts';
+import { callbackSecrets } from '../../store/account.ts';
 import type { Delivery, DeliveryAttempt, DeliveryOutcome } from '../../store/delivery.ts';
 import { hintDelay } from '../../store/nodes.ts';
 import type { Store } from '../../store/store.ts';
@@ -199,9 +199,8 @@ export class Callbacks {
     const body = bodyOf(`task.${task.status}`, delivery.createdAt, record(task));
     const networkPolicy = networkPolicyOf(config().network);
     const now = this.#options.store.now;
-    const end = previousSecretEnd(account, config().callbacks.secretOverlap, now);
-    const previous = end === null ? [] : [account.previousSecret!.secret];
-    const headers = headersOf(id, body, [account.callbackSecret, ...previous], now);
+    const secrets = callbackSecrets(account, config().callbacks.secretOverlap, now);
+    const headers = headersOf(id, body, secrets, now);
     const { signal } = this.#closing;
     return attemptDelivery(upstream, { url, headers, body }, { networkPolicy, signal });
   }

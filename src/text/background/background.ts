@@ -3,10 +3,10 @@ import type { Config } from '../../config/settings/schema.ts';
 import { Failure } from '../../failure.ts';
 import { FairSemaphore } from '../../fair-semaphore.ts';
 import { isObject, textOf } from '../../schema/untrusted.ts';
-import { previousSecretEnd } from '../../store/account.ts';
-import { answerId, answerSeconds } from '../../store/answer-identity.ts';
+import { callbackSecrets, statusOf } from '../../store/account.ts';
 import type { Document } from '../../store/document.ts';
 import { newId } from '../../store/identifier.ts';
+import { findHolder } from '../../store/key.ts';
 import type { KeyHolder, Store } from '../../store/store.ts';
 import { networkPolicyOf } from '../../upstream/network-policy.ts';
 import { checkPublicUrl } from '../../upstream/public-url.ts';
@@ -21,6 +21,13 @@ import type { TextGateway } from '../gateway.ts';
 import { itemsOf, rebuild, type StoredResponse } from '../stored/history.ts';
 import { StoredResponses } from '../stored/stored-responses.ts';
 import { BackgroundRun, frameOf } from './background-run.ts';
+import {
+  bodyOfOpen,
+  ended,
+  type OpenResponse,
+  queuedResponse,
+  type Work,
+} from './open-response.ts';
 
 /** Responses that run at once, and those of an account that wait or run at a node. */
 const MAX_RUNNING = 64;
@@ -38,23 +45,6 @@ const MAX_STARTS = 3;
 
 /** Milliseconds between two looks at a stream that another node writes. */
 const POLL_MS = 250;
-
-/** Work that is left on a response. */
-interface Work {
-  readonly body: Json;
-  readonly keyId: string;
-  readonly starts: number;
-  /** The process that works on it, and until when; empty for none. */
-  readonly node: string;
-  readonly until: number;
-  /** Whether the answer is complete, so that it must not run again. */
-  readonly isAnswered: boolean;
-  readonly callbackUrl: string | null;
-  readonly attempts: number;
-  readonly nextAt: number;
-}
-
-type OpenResponse = StoredResponse & { readonly work?: Work; readonly events?: readonly Json[] };
 
 interface BackgroundOptions {
   readonly text: TextGateway;
@@ -134,15 +124,7 @@ export class BackgroundResponses {
       this.#stored(accountId),
       config().server.bodyLimit,
     );
-    const response: Json = {
-      ...{ id: answerId('resp'), object: 'response', created_at: answerSeconds() },
-      ...{ status: 'queued', background: true, model: body['model'], output: [], error: null },
-      ...{ incomplete_details: null, instructions: body['instructions'] ?? null, usage: null },
-      ...{ metadata: body['metadata'] ?? {}, tools: body['tools'] ?? [], store: true },
-      ...{ tool_choice: body['tool_choice'] ?? 'auto', parallel_tool_calls: true },
-      previous_response_id: previous,
-      ...(conversation !== null && { conversation: { id: conversation } }),
-    };
+    const response = queuedResponse(body, previous, conversation);
     const work: Work = {
       ...{ body, keyId: holder.key.id, starts: 0, node: this.#node, isAnswered: false },
       ...{ until: store.now + LEASE_MS, attempts: 0, nextAt: 0 },
@@ -320,11 +302,7 @@ export class BackgroundResponses {
     const { status, completed_at: at } = response;
     const event = { id, object: 'response', status };
     const body = bodyOf(`response.${status}`, Number(at ?? response['created_at']) * 1000, event);
-    const end = previousSecretEnd(account, config().callbacks.secretOverlap, store.now);
-    const secrets = [
-      account.callbackSecret,
-      ...(end === null ? [] : [account.previousSecret!.secret]),
-    ];
+    const secrets = callbackSecrets(account, config().callbacks.secretOverlap, store.now);
     const headers = headersOf(`msg_${id}`, body, secrets, store.now);
     const networkPolicy = networkPolicyOf(config().network);
     const { signal } = this.#closing;
@@ -374,25 +352,12 @@ export class BackgroundResponses {
   /** @throws Failure auth_error where the key was revoked meanwhile */
   async #holderOf(accountId: string, keyId: string): Promise<KeyHolder> {
     const { store } = this.#options;
-    const account = await store.findAccount(accountId);
-    const [key] = await store.listKeys(accountId, { ids: [keyId] });
-    if (!account || !key || key.revokedAt !== null || (key.expiresAt ?? Infinity) <= store.now) {
+    const holder = await findHolder(store, accountId, keyId);
+    if (!holder || statusOf(holder.key, store.now) !== 'active') {
       throw new Failure('auth_error', 'the API key of the response was revoked or has expired');
     }
-    const [team] =
-      key.teamId === undefined ? [] : await store.listTeams(accountId, { ids: [key.teamId] });
-    return { key, account, ...(team && { team }) };
+    return holder;
   }
-}
-
-/** Work of which only the callback is left. */
-function ended(work: Work, isLeft: boolean): Work | undefined {
-  const body = { stream: work.body['stream'] };
-  return isLeft ? { ...work, body, isAnswered: true } : undefined;
-}
-
-function bodyOfOpen({ body }: Document): OpenResponse {
-  return body as OpenResponse;
 }
 
 function interrupted(): Failure {

@@ -75,7 +75,7 @@ describe('the configuration file', () => {
       const { out, stderr } = await resident(['config', 'check', ...args], { cwd, env });
       return out + stderr;
     };
-    expect(await check([])).toBe(good('no file, the defaults', 9));
+    expect(await check([])).toBe(good('no file, the defaults', 10));
     writeFileSync(join(cwd, 'oriel.yaml'), ONE);
     expect(await check([])).toBe(good(join(cwd, 'oriel.yaml'), 1));
     writeFileSync(join(cwd, 'other.yaml'), ONE);
