@@ -169,7 +169,9 @@ export class BackgroundResponses {
       const found = await this.#options.store.documents.find(document);
       const { events, work, response } = bodyOfOpen(found ?? document);
       if (signal.aborted) return;
-      if (found && work && !work.isAnswered) {
+      // The events of a stream are stored after its answer.
+      const isComplete = work?.isAnswered && (work.body['stream'] !== true || events !== undefined);
+      if (found && work && !isComplete) {
         await delay(POLL_MS);
         continue;
       }

@@ -230,11 +230,8 @@ describe('the limits of HTTP', () => {
     const lines = daemon.log.filter(
       ({ msg, path }) => msg === 'request' && path === '/v1/responses',
     );
-    expect(lines.slice(-3).map(({ method, status }) => [method, status])).toEqual([
-      ['GET', 101],
-      ['POST', 200],
-      ['POST', 200],
-    ]);
+    const logged = lines.slice(-3).map(({ method, status }) => `${method} ${status}`);
+    expect(logged.sort()).toEqual(['GET 101', 'POST 200', 'POST 200']);
   });
 
   it('refuse a revoked key at its next message, or while it waits', async () => {
