@@ -5,6 +5,7 @@ import type { StoredFiles } from '../batches/stored-files.ts';
 import { cacheSizesOf } from '../config/catalog/catalog.ts';
 import { CacheFolder } from '../exchanges/cache/cache-folder.ts';
 import { ExactCache } from '../exchanges/cache/exact-cache.ts';
+import { Failure } from '../failure.ts';
 import type { RequestLimits } from '../http/limits/request-limits.ts';
 import { admitInBackground } from '../http/request/admission.ts';
 import { screenPrompt } from '../safety/prompt-screening.ts';
@@ -54,7 +55,7 @@ export function createText(
     ...{ observer, activity, files },
     admitPrompt: (prompt, param, client) => screenPrompt(textThreads, prompt, param, { client }),
   });
-  const onFault = warnRarely(log, 'a response in the background waits for the store');
+  const onFault = unlessStoreIsDown(warnRarely(log, 'a response in the background fails'));
   const background = new BackgroundResponses({ text, store, upstream, config, onFault });
   closers.add(() => background.close());
   return {
@@ -78,8 +79,15 @@ export function createBatches(
   const worker = new BatchWorker({
     ...{ ...services, ...gateways },
     admit: (holder, load) => admitInBackground(loads, holder, load),
-    onFault: warnRarely(log, 'a batch cannot be continued at present'),
+    onFault: unlessStoreIsDown(warnRarely(log, 'a batch cannot be continued at present')),
   });
   closers.add(() => worker.close());
   return { batchWorker: worker, batches: new Batches({ ...services, worker }) };
+}
+
+/** The store itself logs that it cannot be used. */
+function unlessStoreIsDown(warn: (error: unknown) => void): (error: unknown) => void {
+  return (error) => {
+    if (!(error instanceof Failure && error.code === 'store_unavailable')) warn(error);
+  };
 }

@@ -21,6 +21,7 @@ export type FormatName = DialectName | 'gemini';
 const PATHS: Readonly<Record<string, FormatName>> = {
   '/v1/chat/completions': 'chat',
   '/v1/responses': 'responses',
+  '/v1/responses/input_tokens': 'responses',
   '/v1/messages': 'messages',
   '/v1/messages/count_tokens': 'messages',
   '/v1/embeddings': 'chat',

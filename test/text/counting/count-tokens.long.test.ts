@@ -1,4 +1,5 @@
 import Anthropic from '@anthropic-ai/sdk';
+import OpenAI from 'openai';
 import { describe, expect, it } from 'vitest';
 import { OWNER_KEY } from '../../daemon.ts';
 import { gatewayDaemon, newKey, UPSTREAM_KEYS } from '../gateway-daemon.ts';
@@ -26,8 +27,13 @@ const gateway = gatewayDaemon((url) => ({
       ],
     },
     gpt: text('openai'),
+    answers: {
+      type: 'text',
+      routes: [{ provider: 'openai', model: 'at-openai', dialect: 'responses' }],
+    },
     other: text('oriel'),
     sandbox: text('sandbox'),
+    said: { type: 'text', routes: [{ provider: 'sandbox', model: 'chat' }] },
     picture: { type: 'image', routes: [{ provider: 'sandbox', model: 'image' }] },
   },
 }));
@@ -180,5 +186,31 @@ describe.each(['gpt', 'sandbox'])('count_tokens for the model %s', (model) => {
     const [all, tenth] = [await tokensOf(words), await tokensOf(part)];
     expect(all / tenth).toBeGreaterThan(9.8);
     expect(all / tenth).toBeLessThan(10.2);
+  });
+});
+
+describe('input_tokens of responses', () => {
+  const openai = () =>
+    new OpenAI({ apiKey: OWNER_KEY, baseURL: `${gateway().daemon.url}/v1`, maxRetries: 0 });
+
+  it('is forwarded to a provider of responses without what it does not count', async () => {
+    gateway().upstream.play(counted(17));
+    const asked = { model: 'answers', input: 'Hello', instructions: 'Be brief.' };
+    const answer = await openai().responses.inputTokens.count({ ...asked, user: 'me' } as object);
+    expect({ ...answer }).toEqual({ object: 'response.input_tokens', input_tokens: 17 });
+    const { path, body } = gateway().upstream.only();
+    expect(path).toBe('/v1/responses/input_tokens');
+    expect(body).toEqual({ ...asked, model: 'at-openai' });
+  });
+
+  it('counts the conversation that a request continues', async () => {
+    const model = 'said';
+    const first = await openai().responses.create({ model, input: 'Hello there, my friend.' });
+    const tokensOf = async (more: object) =>
+      (await openai().responses.inputTokens.count({ model, input: 'And?', ...more })).input_tokens;
+    const alone = await tokensOf({});
+    expect(await tokensOf({ previous_response_id: first.id })).toBeGreaterThan(alone + 5);
+    const unknown = tokensOf({ previous_response_id: 'resp_unknown' });
+    await expect(unknown).rejects.toMatchObject({ status: 404, param: 'previous_response_id' });
   });
 });

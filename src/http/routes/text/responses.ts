@@ -2,10 +2,12 @@ import type { FastifyInstance } from 'fastify';
 import * as v from 'valibot';
 import { Failure } from '../../../failure.ts';
 import { integer, optional, withDefault } from '../../../schema/fields.ts';
+import { isObject, objectsOf } from '../../../schema/untrusted.ts';
 import type { Document } from '../../../store/document.ts';
 import type { KeyHolder } from '../../../store/store.ts';
 import type { Json } from '../../../text/canonical/canonical.ts';
-import { type StoredResponse, shownItem } from '../../../text/stored/history.ts';
+import { isReference } from '../../../text/dialects/responses/item-fields.ts';
+import { rebuild, type StoredResponse, shownItem } from '../../../text/stored/history.ts';
 import { StoredResponses } from '../../../text/stored/stored-responses.ts';
 import type { AppContext } from '../../request/app-context.ts';
 import { addEndpoint } from '../../request/endpoint.ts';
@@ -112,6 +114,20 @@ export function responseRoutes(server: FastifyInstance, context: AppContext): vo
       return listOf(items.slice(start, start + limit), items.length > start + limit);
     },
   });
+}
+
+/** The body of a request with the conversation that it continues. @throws Failure for an unknown one */
+export async function wholeBody(
+  context: AppContext,
+  { body, holder }: { readonly body: unknown; readonly holder: KeyHolder },
+): Promise<unknown> {
+  if (!isObject(body)) return body;
+  const { previous_response_id: previous, conversation, ...others } = body;
+  const refers = objectsOf(body['input']).some(isReference);
+  if (!refers && (previous ?? conversation ?? null) === null) return body;
+  const most = context.config.server.bodyLimit;
+  const { input } = await rebuild(body, storedOf(context, holder), most);
+  return { ...others, input };
 }
 
 async function found(context: AppContext, holder: KeyHolder, id: string): Promise<Document> {

@@ -21,6 +21,7 @@ import { turnOf } from '../../sockets/turn.ts';
 import { disconnectSignal, onClientDisconnect } from '../../transport/client-disconnect.ts';
 import { scheduleEndOfTick } from '../../transport/end-of-tick.ts';
 import { SseResponse, sendEvents } from '../../transport/sse-response.ts';
+import { wholeBody } from './responses.ts';
 
 /** The document's entry for answers that are always streamed. */
 const STREAMED = { description: 'Success', content: EVENT_STREAM };
@@ -147,16 +148,16 @@ function isStreaming({ body }: { readonly body: unknown }): boolean {
 }
 
 /** The endpoints of text dialects that count tokens. They are free, and counted by the rate limit. */
-export function tokenCountRoutes(server: FastifyInstance, { tokenCounter }: AppContext): void {
+export function tokenCountRoutes(server: FastifyInstance, context: AppContext): void {
   for (const { name, requestIdHeader, counting } of allDialects()) {
     if (counting === undefined) continue;
     const handler = async (request: TextHttpRequest, reply: FastifyReply) => {
       if (requestIdHeader !== undefined) reply.header(requestIdHeader, request.id);
-      const { answer, isEstimate, ignored } = await tokenCounter.count({
+      const { answer, isEstimate, ignored } = await context.tokenCounter.count({
         requestId: request.id,
         dialect: name,
         address: { model: request.params.model ?? null, stream: false },
-        body: request.body,
+        body: name === 'responses' ? await wholeBody(context, request) : request.body,
         headers: request.headers,
         holder: request.holder,
         signal: disconnectSignal(reply),

@@ -8,6 +8,7 @@ import type { Dialect, EncodeContext } from '../dialect.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { usageSchema } from '../usage.ts';
 import { failFrames } from './answer.ts';
+import { counting } from './count-tokens.ts';
 import { ResponsesDecoder } from './decode-events.ts';
 import { decodeRequest } from './decode-request.ts';
 import { ResponsesEncoder } from './encode-events.ts';
@@ -44,6 +45,7 @@ export const responses: Dialect = {
   name: 'responses',
   label: 'responses',
   endpoints: [endpoint],
+  counting,
   labelsField: 'metadata',
   promptField: 'input',
   settings: fields.settings,
