@@ -11,9 +11,6 @@ export function upgradeOf(request: IncomingMessage): { socket: Socket; head: Buf
   return head === undefined ? null : { socket: request.socket, head };
 }
 
-/** Headers that ask for another protocol (RFC 9110, section 7.8). */
-const ASKING = new Set(['connection', 'upgrade', 'http2-settings']);
-
 /**
  * Lets one path answer requests for a WebSocket. Its requests pass through the same hooks as all others. Elsewhere the
  * server goes on in HTTP/1.1, as it may: clients of Java ask for HTTP/2 with their first request.
@@ -59,12 +56,18 @@ export function detachUpgrade(request: IncomingMessage, response: ServerResponse
   response.detachSocket(request.socket);
 }
 
-/** The head of a request as it came, without asking for another protocol. */
+/** The head of a request as it came, but that the connection asks for no other protocol. */
 function plainHead({ method, url, httpVersion, rawHeaders }: IncomingMessage): Buffer {
   let head = `${method} ${url} HTTP/${httpVersion}\r\n`;
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const name = rawHeaders[index]!;
-    if (!ASKING.has(name.toLowerCase())) head += `${name}: ${rawHeaders[index + 1]}\r\n`;
+    let value = rawHeaders[index + 1]!;
+    if (name.toLowerCase() === 'connection') {
+      const options = value.split(',').map((option) => option.trim());
+      value = options.filter((option) => option.toLowerCase() !== 'upgrade').join(', ');
+      if (value === '') continue;
+    }
+    head += `${name}: ${value}\r\n`;
   }
   return Buffer.from(`${head}\r\n`, 'latin1');
 }
