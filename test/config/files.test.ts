@@ -148,6 +148,7 @@ describe('sandbox.yaml', () => {
       'sandbox-chat',
       'sandbox-reasoner',
       'sandbox-embedding',
+      'sandbox-rerank',
       'sandbox-image',
       'sandbox-image-any',
       'sandbox-video',

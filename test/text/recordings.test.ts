@@ -183,7 +183,10 @@ describe.skipIf(absent).each(DIALECTS)('recorded provider answers for a client o
       const { streamed, events } = recording;
       mock.play({ ...scriptOf(recording), cut: cutAt(...cutsOf(900)) });
       const more = client === 'chat' ? { stream_options: { include_usage: true } } : {};
-      const body = plainBody(client, modelTo(client), streamed ? { stream: true, ...more } : {});
+      // What Oriel stores says so.
+      const own = client === 'responses' ? { store: false } : {};
+      const streaming = streamed ? { stream: true, ...more } : {};
+      const body = plainBody(client, modelTo(client), { ...streaming, ...own });
       const response = await send(daemon, client, body);
       const text = await response.text();
       const [whole, ...stream] = events.map((event) => withModel(event, modelTo(client)));

@@ -82,14 +82,14 @@ const responses = v.strictObject({
   retention: withDefault(
     duration('0s', '3650d'),
     '30d',
-    'How long responses are kept for GET, previous_response_id and item references, unless a request has store: ' +
-      'false. 0s: none are kept.',
+    'How long responses are kept for GET, previous_response_id and item references, unless a request sets store to ' +
+      'false. With 0s none are kept.',
   ),
   maxCount: withDefault(
     integer(0, 10_000_000),
     10_000,
     'Responses that an account may have; and as many conversations, and items of conversations. Above it, answers ' +
-      'come with store: false.',
+      'are not stored.',
   ),
   maxSize: withDefault(size('1MB', '1000TB'), '2GB', 'Their size, of an account.'),
 });

@@ -25,7 +25,7 @@ export const sockets = v.strictObject({
   memory: withDefault(
     size('0MB', '1TB'),
     '256MB',
-    'Memory for the responses that open WebSockets can continue with store: false. The account that has most loses its ' +
+    'Memory for responses that are not stored, so that their open WebSocket can continue them. The account that has most loses its ' +
       'oldest ones first.',
   ),
   memoryPerSocket: withDefault(size('0MB', '1TB'), '16MB', 'The same of one WebSocket.'),

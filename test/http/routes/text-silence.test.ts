@@ -29,7 +29,7 @@ async function streamOf(path: string): Promise<string> {
     response.write('data: {}\n\n');
     return null;
   };
-  const config = { requests: { bodies: 'off' }, models: {} };
+  const config = { requests: { bodies: 'off' }, responses: { retention: 0 }, models: {} };
   textRoutes(server, { text: { answer }, limits: {}, config } as unknown as AppContext);
   const response = await fetch(`${await server.listen({ port: 0 })}${path}`, {
     method: 'POST',
