@@ -56,6 +56,7 @@ describe('the catalog', () => {
           endpoints: [
             '/v1/chat/completions',
             '/v1/responses',
+            '/v1/responses/input_tokens',
             '/v1/messages',
             '/v1/messages/count_tokens',
             '/v1/completions',
