@@ -150,7 +150,7 @@ function startBackgroundWork(
   inBackground(media.runner.start(), 'open tasks could not be resumed', log);
   inBackground(callbacks.start(), 'open callbacks could not be resumed', log);
   background.start();
-  // Results of batches that a crash left without a record must not be taken for files of nobody.
+  // Results of batches that a crash left without a record must not be deleted as files without an owner.
   const resumed = batchWorker.start().finally(() => {
     if (!opened.isClockAhead) retentionSweeper.start();
   });

@@ -114,7 +114,7 @@ export class BatchWorker {
     return expires <= this.#options.store.now ? 'expired' : null;
   }
 
-  /** Whether nobody works on a range. */
+  /** Whether no worker holds a range. */
   #isFree({ id, body }: Pick<BatchDocument, 'id' | 'body'>, range: BatchBody['ranges'][number]) {
     const { store } = this.#options;
     if (range.by === this.#node) return !this.#running.has(`${id} ${range.id}`);

@@ -254,7 +254,7 @@ export interface TextCall {
   readonly admit?: MeterOptions['admit'];
   /** Where credits are reserved and charged; absent for the store. */
   readonly ledger?: Ledger | undefined;
-  /** Whether nobody waits for the answer. */
+  /** Whether no client waits for the answer. */
   readonly isBackground?: true;
   /** Called once the charge is to be written at the end of this tick; the answer follows it. */
   readonly onCharging: () => void;

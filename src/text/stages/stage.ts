@@ -22,7 +22,7 @@ export class Activity {
     return this.#active > 0 || performance.now() - this.#endedAt < LINGER_MS;
   }
 
-  /** Counts a request while it is answered. @param isBackground whether nobody waits for it */
+  /** Counts a request while it is answered. @param isBackground whether no client waits for it */
   during<Result>(isBackground: true | undefined, work: () => Promise<Result>): Promise<Result> {
     if (isBackground) return work();
     this.#active += 1;
