@@ -87,8 +87,16 @@ export interface Documents {
   remove(key: DocumentKey): Promise<boolean>;
   /** @throws Failure 404 `document_not_found` for an unknown `after` */
   list(query: DocumentQuery): Promise<DocumentPage>;
-  /** Documents of all accounts on which work is left, oldest first. */
-  listOpen(kind: DocumentKind, limit: number): Promise<readonly Document[]>;
+  /**
+   * Documents of all accounts on which work is left, oldest first. They end early where bodies are large.
+   *
+   * @param except identifiers of those that are not read
+   */
+  listOpen(
+    kind: DocumentKind,
+    limit: number,
+    except?: ReadonlySet<string>,
+  ): Promise<readonly Document[]>;
   /** What an account has of a kind. */
   usage(kind: DocumentKind, accountId: string): Promise<DocumentQuota>;
   /** Deletes at most 1000 expired documents and returns their number: call it again until that is 0. */

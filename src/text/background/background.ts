@@ -186,7 +186,8 @@ export class BackgroundResponses {
   async #takeOver(): Promise<void> {
     const { store } = this.#options;
     const { now } = store;
-    for (const document of await store.documents.listOpen('response', MAX_FOUND)) {
+    const own = new Set(this.#runs.keys());
+    for (const document of await store.documents.listOpen('response', MAX_FOUND, own)) {
       const { work } = bodyOfOpen(document);
       if (this.#runs.has(document.id) || !work) continue;
       const isHeld = store.isShared && work.until > now && work.node !== this.#node;

@@ -116,7 +116,8 @@ export function describeDocuments(driver: DriverFactory): void {
     it('end a page early where they are large', async () => {
       const { store } = await freshStore(driver);
       const body = 'x'.repeat(MAX_PAGE_BYTES * 0.6);
-      for (const id of 'abc') await store.documents.add([documentFor(id, { body })]);
+      for (const id of 'abc') await store.documents.add([documentFor(id, { body, isOpen: true })]);
+      expect((await store.documents.listOpen('response', 9)).length).toBeLessThan(3);
       const query = { kind: 'response', accountId: 'acct_1', limit: 9 } as const;
       const ids: string[] = [];
       for (let after: string | undefined; ; ) {
@@ -194,6 +195,7 @@ export function describeDocuments(driver: DriverFactory): void {
       for await (const { documents } of bothOf(store, reopened)) {
         expect(idsOf(await documents.listOpen('batch', 9)).sort()).toEqual(['b_1', 'b_2']);
         expect(await documents.listOpen('batch', 1)).toHaveLength(1);
+        expect(idsOf(await documents.listOpen('batch', 9, new Set(['b_1'])))).toEqual(['b_2']);
         expect(await documents.listOpen('response', 9)).toEqual([]);
       }
       const { documents } = await reopened();

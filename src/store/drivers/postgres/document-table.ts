@@ -107,11 +107,17 @@ export function documentTable(parts: PostgresParts): Documents {
         hasMore: Number(rows[0]?.total ?? 0) > rows.length,
       };
     },
-    async listOpen(kind, limit) {
+    async listOpen(kind, limit, except = new Set()) {
       checkOpen(parts);
       const rows = await database.query(
-        'SELECT * FROM $schema.documents WHERE is_open AND kind = $1 ORDER BY seq LIMIT $2',
-        [kind, limit],
+        `SELECT d.* FROM (
+           SELECT account_id, id, seq, sum(bytes) OVER (ORDER BY seq) - bytes AS before FROM (
+             SELECT account_id, id, seq, bytes FROM $schema.documents
+             WHERE is_open AND kind = $1 AND id <> ALL($3::text[]) ORDER BY seq LIMIT $2) AS listed
+         ) AS page JOIN $schema.documents AS d
+           ON d.account_id = page.account_id AND d.kind = $1 AND d.id = page.id
+         WHERE before < ${MAX_PAGE_BYTES} ORDER BY page.seq`,
+        [kind, limit, Array.from(except, encodeText)],
       );
       return rows.map(documentOf);
     },

@@ -114,24 +114,34 @@ export class LowdbDocuments implements Documents {
     if (order === 'desc') rows.reverse();
     const start = after === undefined ? 0 : rows.findIndex(({ id }) => id === after) + 1;
     if (after !== undefined && start === 0) throw unknownDocument(kind, after);
-    const documents: Document[] = [];
-    let [at, bytes] = [start, 0];
-    for (; at < rows.length && documents.length < limit; at += 1) {
-      bytes += rows[at]!.bytes;
-      if (bytes > MAX_PAGE_BYTES && documents.length > 0) break;
-      const document = await this.#read(rows[at]!);
-      if (document) documents.push(document);
-    }
-    return { documents, hasMore: at < rows.length };
+    const page = rows.slice(start);
+    const { documents, read } = await this.#readPage(page, limit);
+    return { documents, hasMore: read < page.length };
   }
 
-  async listOpen(kind: DocumentKind, limit: number): Promise<readonly Document[]> {
+  /** Bodies up to a number, and up to the bytes of a page. */
+  async #readPage(rows: readonly DocumentRow[], limit: number) {
+    const documents: Document[] = [];
+    let [read, bytes] = [0, 0];
+    for (; read < rows.length && documents.length < limit; read += 1) {
+      bytes += rows[read]!.bytes;
+      if (bytes > MAX_PAGE_BYTES && documents.length > 0) break;
+      const document = await this.#read(rows[read]!);
+      if (document) documents.push(document);
+    }
+    return { documents, read };
+  }
+
+  async listOpen(kind: DocumentKind, limit: number, except: ReadonlySet<string> = new Set()) {
     const { openDocuments } = this.#records.state;
     const rows = await this.#records.readRows(() => {
-      return Array.from(openDocuments.oldest(kind), ([, row]) => row).slice(0, limit);
+      return Array.from(openDocuments.oldest(kind), ([, row]) => row);
     });
-    const found = await Promise.all(rows.map((row) => this.#read(row)));
-    return found.filter((document) => document !== undefined);
+    const { documents } = await this.#readPage(
+      rows.filter(({ id }) => !except.has(id)),
+      limit,
+    );
+    return documents;
   }
 
   async usage(kind: DocumentKind, accountId: string) {
