@@ -16,7 +16,7 @@ import type { Task } from '../../../store/task.ts';
 import { BINARY, formSchemaOf } from '../../openapi/openapi.ts';
 import type { AppContext } from '../../request/app-context.ts';
 import { addEndpoint } from '../../request/endpoint.ts';
-import { pageLimit, pageOf, pageShape, seconds } from '../../request/query.ts';
+import { idPageOf, idPageShape, pageLimit, seconds } from '../../request/query.ts';
 import { disconnectSignal } from '../../transport/client-disconnect.ts';
 import { readForm, sentFiles, valuesOf } from '../../uploads/form.ts';
 import type { FormShape } from '../../uploads/parts.ts';
@@ -111,13 +111,11 @@ export function addVideoRoutes(
       limit: pageLimit,
       after: optional(v.string(), 'the id of the last element of the page before'),
     }),
-    answer: v.looseObject(pageShape(videoShape).entries),
+    answer: idPageShape(videoShape),
     handler: async ({ holder, query: { limit, after } }) => {
       const page = { limit: limit + 1, ...(after !== undefined && { after }) };
       const tasks = await store.listTasks({ accountId: holder.account.id, type: 'video' }, page);
-      const found = pageOf(tasks, limit, show);
-      const { data } = found;
-      return { ...found, first_id: data[0]?.id ?? null, last_id: data.at(-1)?.id ?? null };
+      return idPageOf(tasks.slice(0, limit).map(show), tasks.length > limit);
     },
   });
   addEndpoint(server, {

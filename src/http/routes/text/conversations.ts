@@ -9,7 +9,7 @@ import { inputItem } from '../../../text/dialects/responses/item-fields.ts';
 import type { AppContext } from '../../request/app-context.ts';
 import { addEndpoint } from '../../request/endpoint.ts';
 import { seconds } from '../../request/query.ts';
-import { item, itemList, itemQuery, listOf, storedOf, unknown } from './responses.ts';
+import { item, itemList, itemQuery, itemsOf, storedOf, unknown } from './responses.ts';
 
 const metadata = v.record(v.string(), v.pipe(v.string(), v.maxLength(512)));
 const labels = v.pipe(metadata, v.maxEntries(16));
@@ -102,7 +102,7 @@ export function conversationRoutes(server: FastifyInstance, context: AppContext)
     handler: async ({ holder, params: { conversation_id: id }, body }) => {
       const { items: given } = checkedBody(added, body);
       await found(holder, id);
-      return listOf(await storedOf(context, holder).append(id, given as readonly Json[]), false);
+      return itemsOf(await storedOf(context, holder).append(id, given as readonly Json[]), false);
     },
   });
 
@@ -120,7 +120,7 @@ export function conversationRoutes(server: FastifyInstance, context: AppContext)
         ...list,
         ...(after && { after }),
       });
-      return listOf(
+      return itemsOf(
         rows.map(({ body }) => body as Json),
         hasMore,
       );

@@ -11,6 +11,7 @@ import { rebuild, type StoredResponse, shownItem } from '../../../text/stored/hi
 import { StoredResponses } from '../../../text/stored/stored-responses.ts';
 import type { AppContext } from '../../request/app-context.ts';
 import { addEndpoint } from '../../request/endpoint.ts';
+import { idPageOf, idPageShape } from '../../request/query.ts';
 import { disconnectSignal } from '../../transport/client-disconnect.ts';
 import { sendEvents } from '../../transport/sse-response.ts';
 
@@ -28,24 +29,11 @@ export const itemQuery = v.object({
   after: optional(v.string(), 'the id of the last item of the page before'),
 });
 
-export const itemList = v.object({
-  object: v.literal('list'),
-  data: v.array(item),
-  first_id: v.nullable(v.string()),
-  last_id: v.nullable(v.string()),
-  has_more: v.boolean(),
-});
+export const itemList = idPageShape(item);
 
-/** A list in OpenAI's shape. */
-export function listOf(data: readonly Json[], hasMore: boolean) {
-  return {
-    object: 'list' as const,
-    data: data as v.InferOutput<typeof item>[],
-    first_id: (data[0]?.['id'] as string) ?? null,
-    last_id: (data.at(-1)?.['id'] as string) ?? null,
-    has_more: hasMore,
-  };
-}
+/** A page of items. */
+export const itemsOf = (data: readonly Json[], hasMore: boolean) =>
+  idPageOf(data as readonly v.InferOutput<typeof item>[], hasMore);
 
 export const storedOf = ({ store, config }: AppContext, { account }: KeyHolder) =>
   new StoredResponses(store, account.id, config);
@@ -111,7 +99,7 @@ export function responseRoutes(server: FastifyInstance, context: AppContext): vo
       if (order === 'desc') items.reverse();
       const start = after === undefined ? 0 : items.findIndex((one) => one['id'] === after) + 1;
       if (after !== undefined && start === 0) throw unknown('item', after, 'after');
-      return listOf(items.slice(start, start + limit), items.length > start + limit);
+      return itemsOf(items.slice(start, start + limit), items.length > start + limit);
     },
   });
 }
