@@ -228,12 +228,12 @@ async function auditRestored(folder: string, hasStore: boolean, place: string) {
     if ('fault' in item) faults.push(`audit log: ${item.fault}`);
   }
   if (!hasStore) return { audit: null, faults };
-  const store = await openStore({ directory: join(folder, 'store'), isCommand: true }).catch(
-    (error: unknown) => {
-      if (!(error instanceof Failure)) throw error;
-      throw invalidBackup(`${place}: the store cannot be opened: ${error.message}`, error);
-    },
-  );
+  const store = await openStore({
+    ...{ directory: join(folder, 'store'), isCommand: true, isRestored: true },
+  }).catch((error: unknown) => {
+    if (!(error instanceof Failure)) throw error;
+    throw invalidBackup(`${place}: the store cannot be opened: ${error.message}`, error);
+  });
   try {
     const { accounts, keys, tasks, faults: sums } = await checkIntegrity(store.transfer.read());
     return { audit: { accounts, keys, tasks }, faults: [...faults, ...sums] };

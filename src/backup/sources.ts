@@ -20,8 +20,8 @@ export interface SourceOptions {
 }
 
 /**
- * Yields the files of a data folder so that they fit together, also while a daemon runs: files of assets, the store
- * as it is at one moment, the files of assets that were added since, and logs, which have all that the store has or
+ * Yields the files of a data folder so that they fit together, also while a daemon runs: files of assets and documents,
+ * the store as it is at one moment, the files that were added since, and logs, which have all that the store has or
  * more. Every record of the store has its file, unless the record was deleted meanwhile.
  */
 export async function* sourceFiles({
@@ -46,22 +46,30 @@ const whole = (path: string, handle: FileHandle, bytes: number, isImmutable = fa
 
 async function* storeFiles(dataDir: string): AsyncGenerator<SourceFile, void> {
   const directory = join(dataDir, 'store');
+  const seen = new Set<string>();
+  // Documents are whole in files that never change. A file that a change replaces stays for a while, so those of the
+  // snapshot that the first round has not found are still there for the second, which comes at once.
+  yield* storeFolder(directory, 'documents', seen);
   const snapshot = await openSnapshot(directory);
   try {
+    yield* storeFolder(directory, 'documents', seen);
     for (const file of snapshot.files) yield { ...file, path: `store/${file.path}` };
   } finally {
     await snapshot.close();
   }
-  // The log of requests: lines in files of their own, of which a reader skips those that are not whole. And documents,
-  // each whole in a file that never changes.
-  for (const name of ['requests', 'documents']) {
-    for (const entry of await entriesIn(join(directory, name))) {
-      const inside = join(entry.parentPath, entry.name).slice(directory.length + 1);
-      if (!entry.isFile() || inside.endsWith('.new')) continue;
-      const handle = await opened(join(directory, inside));
-      if (!handle) continue;
-      yield whole(`store/${inside}`, handle, await sizeOf(handle), name === 'documents');
-    }
+  // Lines in files of their own, of which a reader skips those that are not whole.
+  yield* storeFolder(directory, 'requests', seen);
+}
+
+/** Files of a folder of the store that were not seen before. */
+async function* storeFolder(directory: string, name: string, seen: Set<string>) {
+  for (const entry of await entriesIn(join(directory, name))) {
+    const inside = join(entry.parentPath, entry.name).slice(directory.length + 1);
+    if (!entry.isFile() || inside.endsWith('.new') || seen.has(inside)) continue;
+    seen.add(inside);
+    const handle = await opened(join(directory, inside));
+    if (!handle) continue;
+    yield whole(`store/${inside}`, handle, await sizeOf(handle), name === 'documents');
   }
 }
 

@@ -40,6 +40,8 @@ export interface StoreOptions {
   readonly starting?: AbortSignal | undefined;
   /** Called with each failure after which a call waits because of `starting`. */
   readonly onWait?: ((failure: Failure) => void) | undefined;
+  /** Removes documents without a file, which were deleted while a backup of the folder was made. */
+  readonly isRestored?: boolean;
   /** Trusts the clock although it may be far ahead of the newest record. */
   readonly acceptClock?: boolean;
   /** Called before the store is open if the clock is more than a day ahead of the newest record. */

@@ -108,7 +108,7 @@ describe('oriel backup', () => {
     }
   });
 
-  it('takes the store as it is at one moment while checkpoints replace its files', async () => {
+  it('takes the store as it is at one moment while its files and documents are replaced', async () => {
     const dataDir = temporaryFolder();
     const store = await openLowdbStore({ directory: join(dataDir, 'store'), journalLimit: 3000 });
     const { key } = await owner(store, 1_000_000_000);
@@ -120,6 +120,16 @@ describe('oriel backup', () => {
         await store.completeTask(claim, completionOf({ charge: 2 }));
       }
     })();
+    const document = { accountId: key.accountId, kind: 'response' as const };
+    const added = { ...document, parent: null, expiresAt: null, isOpen: false, body: { turn: 0 } };
+    let [changed] = await store.documents.add([{ ...added, id: 'changed' }]);
+    const changes = (async () => {
+      for (let turn = 1; !done.signal.aborted; turn += 1) {
+        changed = await store.documents.change(changed!, { body: { turn } });
+        await store.documents.add([{ ...added, id: `removed ${turn}` }]);
+        await store.documents.remove({ ...document, id: `removed ${turn}` });
+      }
+    })();
     const upstream = new UpstreamClient();
     onTestFinished(() => upstream.close());
     const place = join(temporaryFolder(), 'backups');
@@ -129,10 +139,17 @@ describe('oriel backup', () => {
     } as const;
     for (let round = 0; round < 8; round += 1) {
       await runBackup(place, settings, { program: 'test', keep: 1, upstream });
-      await restored(place);
+      const copy = await openLowdbStore({ directory: join(await restored(place), 'store') });
+      expect(await copy.documents.find({ ...document, id: 'changed' })).toBeDefined();
+      await copy.close();
     }
     done.abort();
-    await work;
+    await Promise.all([work, changes]);
+    // Replaced files stay for a while, and those of deleted documents do not.
+    const files = () => readdirSync(join(dataDir, 'store', 'documents'));
+    expect(files().length).toBeGreaterThan(1);
+    await store.documents.remove({ ...document, id: 'changed' });
+    expect(files()).toEqual([]);
     await store.close();
   });
 

@@ -134,6 +134,7 @@ async function openLocked(options: LowdbOptions, place: Place, lock: Lock): Prom
     });
     const requests = new RequestLog(new RequestFolder(files, place.requests));
     const documents = new LowdbDocuments(records, place);
+    if (options.isRestored) await documents.removeLost();
     const release = async () => {
       await requests.close().catch(onFault);
       await commits.close();

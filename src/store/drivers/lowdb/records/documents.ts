@@ -21,6 +21,12 @@ import type { Place } from '../files/place.ts';
 import { compositeKey, type DocumentRow } from '../state/state.ts';
 import type { Records } from './records.ts';
 
+/**
+ * Milliseconds for which a file stays that a change has replaced: a backup may have a snapshot of the rows that name it,
+ * and not yet the file.
+ */
+const KEEP_REPLACED_MS = 30_000;
+
 /** A copy of a store keeps the times and the versions. */
 type Added = NewDocument & Partial<Pick<Document, 'createdAt' | 'version'>>;
 
@@ -32,6 +38,8 @@ export class LowdbDocuments implements Documents {
   readonly #place: Place;
   /** Names of files whose rows are not written yet. */
   readonly #new = new Set<string>();
+  /** Files that changes have replaced, oldest first. */
+  #replaced: { readonly row: DocumentRow; readonly at: number }[] = [];
 
   constructor(records: Records, place: Place) {
     this.#records = records;
@@ -80,7 +88,8 @@ export class LowdbDocuments implements Documents {
       if (former?.version !== document.version) throw documentChanged(document);
       return [[documentByKey.order(keyOf(document))!, row]];
     });
-    await this.#remove([former!]);
+    if (former!.file !== null) this.#replaced.push({ row: former!, at: Date.now() });
+    await this.#removeReplaced(({ at }) => at <= Date.now() - KEEP_REPLACED_MS);
     return changed;
   }
 
@@ -154,8 +163,10 @@ export class LowdbDocuments implements Documents {
     const old = [...state.documents.rows].filter(([, row]) => isExpired(row, now()));
     const swept = old.slice(0, MAX_SWEPT);
     await this.#delete(swept);
+    await this.#removeReplaced(({ at }) => at <= Date.now() - KEEP_REPLACED_MS);
     const names = await namesIn(files, folder);
-    const known = new Set(Array.from(state.documents.rows.values(), ({ file }) => file));
+    const rows = [...state.documents.rows.values(), ...this.#replaced.map(({ row }) => row)];
+    const known = new Set(rows.map(({ file }) => file));
     // Left by a crash. They are chosen at once, since further files get their rows meanwhile.
     const left = names.filter((name) => {
       const own = name.replace(/\.new$/, '');
@@ -163,6 +174,14 @@ export class LowdbDocuments implements Documents {
     });
     for (const name of left) await remove(files, join(folder, name));
     return swept.length;
+  }
+
+  /** Removes rows without a file: in a restored backup, those of documents that were deleted while it was made. */
+  async removeLost(): Promise<void> {
+    const { files, documents } = this.#place;
+    const names = new Set(await namesIn(files, documents));
+    const { rows } = this.#records.state.documents;
+    await this.#delete([...rows].filter(([, { file }]) => file !== null && !names.has(file)));
   }
 
   async *all(): AsyncGenerator<Document> {
@@ -217,7 +236,18 @@ export class LowdbDocuments implements Documents {
     const transaction = this.#records.begin();
     for (const [order] of rows) transaction.changes.push(['documents', order, null]);
     await this.#records.commit(transaction);
+    const keys = new Set(rows.map(([, row]) => keyOf(row)));
     await this.#remove(rows.map(([, row]) => row));
+    await this.#removeReplaced(({ row }) => keys.has(keyOf(row)));
+  }
+
+  async #removeReplaced(
+    isDue: (one: { readonly row: DocumentRow; readonly at: number }) => boolean,
+  ) {
+    const due = this.#replaced.filter(isDue);
+    if (due.length === 0) return;
+    this.#replaced = this.#replaced.filter((one) => !isDue(one));
+    await this.#remove(due.map(({ row }) => row));
   }
 
   /** Removes files, which the next sweep does where this fails. */
