@@ -7,8 +7,10 @@ import { CacheFolder } from '../exchanges/cache/cache-folder.ts';
 import { ExactCache } from '../exchanges/cache/exact-cache.ts';
 import { Failure } from '../failure.ts';
 import type { RequestLimits } from '../http/limits/request-limits.ts';
+import { RequestRecorder } from '../http/observability/request-record.ts';
 import { admitInBackground } from '../http/request/admission.ts';
 import { screenPrompt } from '../safety/prompt-screening.ts';
+import { tagsOf } from '../store/tags.ts';
 import { BackgroundResponses } from '../text/background/background.ts';
 import type { TextObserver } from '../text/billing/charge-report.ts';
 import { TokenCounter } from '../text/counting/token-counter.ts';
@@ -69,16 +71,19 @@ export function createText(
 
 /** The batches, and the worker that runs them, which has not started. */
 export function createBatches(
-  { state, store, log, closers }: Parts,
+  { state, store, log, metrics, closers }: Parts,
   files: StoredFiles,
   gateways: ReturnType<typeof createText>,
   { loads }: RequestLimits,
 ) {
   const { assets } = files;
   const services = { config: () => state.config, store, assets, files };
+  const recorder = new RequestRecorder(state, store, metrics.requestSeries);
   const worker = new BatchWorker({
     ...{ ...services, ...gateways },
     admit: (holder, load) => admitInBackground(loads, holder, load),
+    record: ({ answer: text, tags, ...line }, end) =>
+      recorder.add({ ...line, tags: tagsOf(tags), answerCopy: { text } }, end),
     onFault: unlessStoreIsDown(warnRarely(log, 'a batch cannot be continued at present')),
   });
   closers.add(() => worker.close());

@@ -31,6 +31,28 @@ export interface LineServices {
   readonly rows: RowGateway;
   /** Counts a request by the limits of its key and team. @throws Failure rate_limit */
   readonly admit: (holder: KeyHolder, load: Load) => Promise<{ end(used: number): void }>;
+  /** Adds a request to the log of requests. */
+  readonly record: (line: RanLine, end: LineEnd) => void;
+}
+
+/** A request of a batch for the log. Nobody waits for its first token. */
+export interface RanLine {
+  readonly id: string;
+  readonly holder: KeyHolder;
+  readonly tags: string;
+  readonly body: unknown;
+  readonly answer: string;
+  readonly textReport: TextReport;
+  readonly failure: Failure | null;
+}
+
+/** How a request of a batch ended. */
+export interface LineEnd {
+  /** Path of the endpoint. */
+  readonly route: string;
+  readonly status: number;
+  /** Milliseconds that its last attempt took. */
+  readonly elapsed: number;
 }
 
 /** Milliseconds between two attempts of a request: at first, and at most. */
@@ -58,17 +80,22 @@ export async function runLine(
   holder: KeyHolder,
   attempt: number,
 ): Promise<LineResult | number | null> {
-  const { text, rows, admit, store } = services;
+  const { text, rows, admit, store, record } = services;
   const { customId, body } = parseLine(bytes, endpoint);
   const requestId = newId('req');
   const report = new TextReport(null, tags);
   const { ledger, usage, held } = lineLedger(services);
   const admission: { end(used: number): void }[] = [];
   const dialect = dialectAt(endpoint);
-  const result = (status: number, answer: string) => ({
-    line: resultLine(endpoint, customId, { requestId, status, answer }),
-    ...{ isFailed: status !== 200, usage, held },
-  });
+  const start = performance.now();
+  const result = (status: number, answer: string, failure: Failure | null = null) => {
+    record(
+      { id: requestId, holder, tags, body, answer, textReport: report, failure },
+      { route: endpoint, status, elapsed: performance.now() - start },
+    );
+    const line = resultLine(endpoint, customId, { requestId, status, answer });
+    return { line, isFailed: status !== 200, usage, held };
+  };
   const call = {
     ...{ requestId, body, headers: {}, holder, report, ledger, isBackground: true as const },
     admit: async (load: Load) => void admission.push(await admit(holder, load)),
@@ -102,7 +129,7 @@ export async function runLine(
     }
     const own = { error: { type, message, param, code } };
     const shaped = endpoint === MESSAGES ? dialect!.errorBody!(own, requestId, status) : own;
-    return result(status, JSON.stringify(shaped));
+    return result(status, JSON.stringify(shaped), failure);
   } finally {
     const used = report.usage === null ? 0 : report.usage.input + report.usage.output;
     for (const one of admission) one.end(used);

@@ -190,7 +190,7 @@ const NULL_FIELDS = [
 /** Sets x-request-id on every response, and logs and counts every request. */
 function observeRequests(server: FastifyInstance, context: AppContext): void {
   const { log, metrics, draining, alerts } = context;
-  const recorder = new RequestRecorder(context, metrics.requestSeries);
+  const recorder = new RequestRecorder(context, context.store, metrics.requestSeries);
   const logRequest = requestLogger(log);
   for (const name of NULL_FIELDS) server.decorateRequest(name, null as never);
   server.decorateRequest('isObserved', false);

@@ -24,6 +24,12 @@ export function tagSetOf(tags: Tags): string {
     .join();
 }
 
+/** The tags of a set. */
+export function tagsOf(set: string): Tags {
+  const named = set === '' || set === OTHER_TAGS ? [] : set.split(',');
+  return Object.fromEntries(named.map((tag) => tag.split('=') as [string, string]));
+}
+
 /** The value of a tag in a set; null for a set without it. */
 export function tagIn(set: string | undefined, name: string): string | null {
   if (set === undefined || set === OTHER_TAGS) return set ?? null;

@@ -76,6 +76,18 @@ describe('batches of OpenAI', () => {
     const tokens = results.map(({ response }) => response.body.usage.total_tokens);
     const spent = (await settled(daemon(), OWNER_KEY, before)).credits.spent - before;
     expect(spent).toBeCloseTo((tokens[0] + tokens[1]) * 0.0005, 6);
+    // Each is in the log of requests by the identifier that its result names.
+    for (const { response } of [...results, failed]) {
+      const { request_id: id, status_code: status } = response;
+      const logged = async () => (await daemon().request(`/v1/requests/${id}`)).json();
+      await expect.poll(logged).toMatchObject({ id, status, route: '/v1/chat/completions' });
+      const { credits, error, output_tokens: output } = (await logged()) as Record<string, unknown>;
+      const usage = response.body.usage;
+      const expected = usage
+        ? [usage.total_tokens * 0.0005, null, usage.completion_tokens]
+        : [0, expect.objectContaining({ type: 'invalid_request' }), null];
+      expect([credits, error, output]).toEqual(expected);
+    }
     const listed = (await client.batches.list()).data;
     expect(listed[0]).toMatchObject({ id: created.id, status: 'completed' });
     await client.files.delete(created.input_file_id);

@@ -83,7 +83,8 @@ function keptOf(
   return key.bodies ?? account.bodies ?? ofModel ?? requests.bodies;
 }
 
-interface EndedExchange extends Pick<FastifyRequest, 'body' | 'answerCopy'> {
+interface EndedExchange extends Pick<FastifyRequest, 'body'> {
+  readonly answerCopy: Pick<AnswerCopy, 'text'> | null;
   readonly holder: KeyHolder;
   readonly model: string | null;
   readonly isFailed: boolean;

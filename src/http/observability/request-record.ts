@@ -5,8 +5,14 @@ import { toCredits } from '../../store/credits.ts';
 import type { NewRequest, RequestAttempt, RequestRecord } from '../../store/requests/record.ts';
 import type { RequestLog } from '../../store/requests/request-log.ts';
 import type { KeyHolder } from '../../store/store.ts';
-import { bodiesOf } from './request-bodies.ts';
+import { type AnswerCopy, bodiesOf } from './request-bodies.ts';
 import type { RequestSeries } from './request-series.ts';
+
+/** A request over HTTP, or of a batch. */
+type Recorded = Pick<FastifyRequest, 'id' | 'body' | 'holder' | 'tags' | 'textReport' | 'failure'> &
+  Partial<Pick<FastifyRequest, 'method' | 'params' | 'firstFrameMs' | 'task' | 'trace'>> & {
+    readonly answerCopy: Pick<AnswerCopy, 'text'> | null;
+  };
 
 /** How a request ended. */
 interface RequestEnd {
@@ -37,12 +43,12 @@ type RecordSettings = Pick<Config, 'providers' | 'requests' | 'models'>;
 
 /** The record of a request that has ended now. */
 function recordOf(
-  request: FastifyRequest,
+  request: Recorded,
   { route, status, elapsed }: RequestEnd,
   config: RecordSettings,
 ): NewRequest {
-  const { id, method, failure: refusal, textReport: report, firstFrameMs, task } = request;
-  const { body, answerCopy, tags, trace } = request;
+  const { id, method = 'POST', failure: refusal, textReport: report, task } = request;
+  const { firstFrameMs = null, body, answerCopy, tags, trace } = request;
   // There is none without a valid key.
   const holder: KeyHolder | null = request.holder;
   const failure = refusal ?? report?.failure ?? null;
@@ -120,28 +126,29 @@ function attemptsOf(
 const MAX_STRANGERS = 120;
 const MINUTE_MS = 60_000;
 
-interface RecorderContext {
-  readonly config: RecordSettings;
-  readonly store: { readonly requests: Pick<RequestLog, 'add'> };
-}
-
 /** Adds requests to the log, and to the series of the last day. */
 export class RequestRecorder {
-  readonly #context: RecorderContext;
+  readonly #settings: { readonly config: RecordSettings };
+  readonly #store: { readonly requests: Pick<RequestLog, 'add'> };
   readonly #series: RequestSeries;
   #minute = 0;
   #strangers = 0;
 
-  constructor(context: RecorderContext, series: RequestSeries) {
-    this.#context = context;
+  constructor(
+    settings: { readonly config: RecordSettings },
+    store: { readonly requests: Pick<RequestLog, 'add'> },
+    series: RequestSeries,
+  ) {
+    this.#settings = settings;
+    this.#store = store;
     this.#series = series;
   }
 
-  add(request: FastifyRequest, end: RequestEnd): void {
+  add(request: Recorded, end: RequestEnd): void {
     if (request.holder || this.#admitsStranger()) {
-      const added = recordOf(request, end, this.#context.config);
+      const added = recordOf(request, end, this.#settings.config);
       this.#series.addRecord(added.record);
-      this.#context.store.requests.add(added);
+      this.#store.requests.add(added);
     }
   }
 
