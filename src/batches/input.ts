@@ -24,6 +24,9 @@ const maxRequests = (endpoint: string) => (endpoint === MESSAGES ? 100_000 : 50_
 /** Lines of a range: few enough for several nodes to share a small batch. */
 const RANGE_LINES = 100;
 
+/** Lines of a file, with the blank ones: a million of them take seconds to pass. */
+const MAX_LINES = 250_000;
+
 /** Characters of an identifier. */
 const MAX_ID = 256;
 
@@ -41,7 +44,7 @@ export interface Line {
 /**
  * The lines of a file that are not blank, one at a time in memory.
  *
- * @throws Failure invalid_request for a longer line
+ * @throws Failure invalid_request for a longer line, and for too many lines
  */
 export async function* linesOf(
   chunks: AsyncIterable<Buffer>,
@@ -62,6 +65,9 @@ export async function* linesOf(
     end += size + 1;
     [waiting, size] = [[], 0];
     number += 1;
+    if (number > MAX_LINES) {
+      throw fault(null, `line ${number}: expected at most ${MAX_LINES} lines`);
+    }
     const isBlank = bytes.length < 64 && bytes.toString('latin1').trim() === '';
     return isBlank ? [] : [{ number: number - 1, end, bytes }];
   };

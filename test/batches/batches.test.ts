@@ -160,6 +160,16 @@ describe('batches of OpenAI', () => {
     const created = await createBatch(openai(), lines);
     expect(created.errors!.data![0]!.message).toBe('expected at most 50000 requests');
   });
+
+  it('refuses a file of blank lines, which others would wait for', async () => {
+    const file = await openai().files.create({
+      ...{ file: await toFile(Buffer.alloc(100e6, '\n'), 'a.jsonl'), purpose: 'batch' },
+    });
+    const created = await openai().batches.create({
+      ...{ input_file_id: file.id, endpoint: '/v1/chat/completions', completion_window: '24h' },
+    });
+    expect(created.errors!.data![0]!.message).toBe('line 250001: expected at most 250000 lines');
+  });
 });
 
 describe('batches of Anthropic', () => {
