@@ -1,6 +1,7 @@
 import type { ProviderTest, TestReport } from '../administration/catalog-context.ts';
 import { catalogModel } from '../config/import/price-catalog.ts';
 import {
+  authorizationOf,
   dialectFor,
   headersOf,
   isRemote,
@@ -146,6 +147,7 @@ async function listModels(upstream: Upstream, provider: RemoteProvider): Promise
     name: 'The provider',
     method: 'GET',
     headers: { ...dialectNamed(dialect).headers, ...headersOf(provider) },
+    ...authorizationOf(provider),
     timeouts: { ...TIMEOUTS, total: LIST_MS },
     proxy: provider.proxy,
     signal: new AbortController().signal,
@@ -187,7 +189,7 @@ async function askModel(
 ): Promise<string> {
   const messages = [{ role: 'user', content: 'Reply with the word OK.' }];
   const request = chat.decodeRequest({ model, messages });
-  const dialect = dialectNamed(dialectFor({ dialect: named }, provider, 'chat'));
+  const dialect = dialectNamed(dialectFor({ dialect: named, model }, provider, 'chat'));
   const target: Target = {
     ...{ dialect: dialect.name, provider: '', model, rules: null },
     ...{ reasons: false, maxOutputTokens: null },

@@ -11,7 +11,7 @@ import {
 } from './guarded-connector.ts';
 import type { NetworkPolicy } from './network-policy.ts';
 import type { UpstreamRequest } from './request.ts';
-import type { UpstreamResponse } from './response.ts';
+import type { AuthorizedRequest, UpstreamResponse } from './response.ts';
 import { ResponseHandler } from './response-handler.ts';
 import { Agent, EnvHttpProxyAgent, Pool, ProxyAgent } from './undici.ts';
 
@@ -65,7 +65,16 @@ export class UpstreamClient {
    *   `invalid_request` with code `private_address` or `address_denied` where the network policy
    *   refuses the addresses of the host
    */
-  open(url: string, request: UpstreamRequest): Promise<UpstreamResponse> {
+  open(url: string, request: AuthorizedRequest): Promise<UpstreamResponse> {
+    if (request.authorize === undefined) return this.#send(url, request);
+    return request.authorize(url, request, this).then(async ({ headers, read }) => {
+      const all = { ...request.headers, ...headers };
+      const response = await this.#send(url, { ...request, headers: all });
+      return read?.(response) ?? response;
+    });
+  }
+
+  #send(url: string, request: UpstreamRequest): Promise<UpstreamResponse> {
     return new Promise((resolve, reject) => {
       const { origin, host, path } = this.#parse(url);
       const { signal, name: server = host } = request;

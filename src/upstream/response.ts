@@ -5,7 +5,26 @@ export interface Upstream {
   /** Whether all answers are there already, so that waiting between polls of a job is in vain. */
   readonly isInstant?: boolean;
   /** @throws Failure as `UpstreamClient.open` does */
-  open(url: string, request: UpstreamRequest): Promise<UpstreamResponse>;
+  open(url: string, request: AuthorizedRequest): Promise<UpstreamResponse>;
+}
+
+/** What is added to a request when it is sent, so that recordings in place of the server need none of it. */
+export interface Authorization {
+  readonly headers: Readonly<Record<string, string>>;
+  /** Turns the server's response into one that the reader understands. */
+  read?(response: UpstreamResponse): UpstreamResponse;
+}
+
+/** @param upstream sends requests for credentials */
+export type Authorize = (
+  url: string,
+  request: UpstreamRequest,
+  upstream: Upstream,
+) => Promise<Authorization>;
+
+/** A request whose server expects a token or a signature that sees all of the request. */
+export interface AuthorizedRequest extends UpstreamRequest {
+  readonly authorize?: Authorize;
 }
 
 /** Another server's response: headers received, body still to come. */

@@ -1,4 +1,5 @@
 import type * as v from 'valibot';
+import type { Authorize } from '../../upstream/response.ts';
 
 /** Types of models, by what they make. */
 export const MODEL_TYPES = [
@@ -26,12 +27,16 @@ export const PRICED_PROVIDERS = [
   'moonshot',
 ] as const;
 
+export type Json = Readonly<Record<string, unknown>>;
+
 /** A request to a provider, as a dialect or a media implementation addresses it. */
 export interface RequestPath {
   /** Path below the base URL of OpenAI's interface, or of the dialect: `/chat/completions`. */
   readonly path: string;
   /** The provider's name of the model. */
   readonly model: string;
+  /** Whether the answer is streamed. */
+  readonly stream?: boolean;
 }
 
 /** A kind of provider: its settings and its abilities. */
@@ -45,12 +50,22 @@ export interface ProviderKind {
   readonly dialects: readonly string[] | null;
   /** Dialect of a route that sets none; null for the client's dialect. */
   readonly defaultDialect: string | null;
+  /** The same where it depends on the model. */
+  dialectOf?(model: string): string;
   /** Format of its requests for embeddings where that is not OpenAI's. */
   readonly embeddings?: 'gemini';
   /** Request headers that hold the key. */
   credentials(apiKey: string): Readonly<Record<string, string>>;
   /** URL of a request, its query included, where that is not the base URL and the path. */
   url?(provider: { readonly baseUrl: string }, request: RequestPath): string;
+  /**
+   * Body of a request, where it is not that of the dialect.
+   *
+   * @param headers of the request, which it may change
+   */
+  body?(body: Json, request: RequestPath, headers: Record<string, string>): Json;
+  /** What a request needs beyond the headers that all requests have: a token, or a signature. */
+  authorize?(provider: object): Authorize;
   /** Whether its base URLs name the version of the interface, as /v1 does. */
   readonly versionedBaseUrl: boolean;
   /** Whether failed requests are retried and failing routes are skipped for a while. */

@@ -1,8 +1,9 @@
 import * as v from 'valibot';
 import { field } from '../../schema/fields.ts';
 import type { DeepReadonly } from '../../schema/json.ts';
+import type { AuthorizedRequest } from '../../upstream/response.ts';
 import { azure } from './azure.ts';
-import { MODEL_TYPES, type ProviderKind, type RequestPath } from './provider-kind.ts';
+import { type Json, MODEL_TYPES, type ProviderKind, type RequestPath } from './provider-kind.ts';
 import { concurrency, remote } from './remote-provider.ts';
 
 const bearerToken = (apiKey: string) => ({ authorization: `Bearer ${apiKey}` });
@@ -147,6 +148,22 @@ export function urlOf(provider: RemoteProvider, request: RequestPath): string {
   return query === '' ? address : `${address}${address.includes('?') ? '&' : '?'}${query}`;
 }
 
+/** Body of a request to a provider. @param headers of the request, which the provider's kind may change */
+export function bodyOf(
+  provider: RemoteProvider,
+  body: Json,
+  request: RequestPath,
+  headers: Record<string, string>,
+): Json {
+  return kindOf(provider).body?.(body, request, headers) ?? body;
+}
+
+/** What requests to a provider have beside `headersOf`, which is made when they are sent. */
+export function authorizationOf(provider: RemoteProvider): Pick<AuthorizedRequest, 'authorize'> {
+  const authorize = kindOf(provider).authorize?.(provider);
+  return authorize === undefined ? {} : { authorize };
+}
+
 /** Headers of every request to a provider: its key, and those that its settings add. */
 export function headersOf(provider: RemoteProvider): Readonly<Record<string, string>> {
   const { apiKey, headers } = provider;
@@ -156,13 +173,18 @@ export function headersOf(provider: RemoteProvider): Readonly<Record<string, str
 
 /** The dialect of requests to a route: the route's, else that of the provider's kind, else the client's. */
 export function dialectFor(
-  { dialect }: { readonly dialect?: string | undefined },
+  { dialect, model }: { readonly dialect?: string | undefined; readonly model: string },
   provider: Provider,
   client: string,
 ): string {
   // The sandbox supports every dialect.
   if (!isRemote(provider)) return client;
-  return dialect ?? kindOf(provider).defaultDialect ?? client;
+  return dialect ?? defaultDialectOf(kindOf(provider), model) ?? client;
+}
+
+/** Dialect of a route that sets none; null for the client's. */
+export function defaultDialectOf(kind: ProviderKind, model: string): string | null {
+  return kind.dialectOf?.(model) ?? kind.defaultDialect;
 }
 
 /** Keys of a provider in the order of the configuration, each once. */

@@ -1,5 +1,11 @@
 import type { TextRoute } from '../../config/catalog/catalog.ts';
-import { headersOf, type RemoteProvider, urlOf } from '../../config/providers/provider-kinds.ts';
+import {
+  authorizationOf,
+  bodyOf,
+  headersOf,
+  type RemoteProvider,
+  urlOf,
+} from '../../config/providers/provider-kinds.ts';
 import type { Config } from '../../config/settings/schema.ts';
 import type { ProviderOrigin } from '../../routing/redaction.ts';
 import { timeoutsOf } from '../../routing/retry-policy.ts';
@@ -55,6 +61,7 @@ export function openUpstream(
   return openProvider(upstream, provider, {
     path: path(target, stream),
     model: target.model,
+    stream,
     headers: { ...headers, ...(request.dialect === target.dialect && forwarded.sent) },
     trace: call.report.trace,
     body: isMarked && withCacheMarks ? withCacheMarks(body) : body,
@@ -92,6 +99,8 @@ export interface ProviderRequest {
   readonly path: string;
   /** The provider's name of the model. */
   readonly model: string;
+  /** Whether the answer is streamed. */
+  readonly stream?: boolean;
   /** Headers of the format, beside those with the key. */
   readonly headers: Readonly<Record<string, string>>;
   /** Absent or null where the request is not traced. */
@@ -105,15 +114,18 @@ export interface ProviderRequest {
 export function openProvider(
   upstream: Upstream,
   provider: RemoteProvider,
-  { path, model, headers, trace, body, timeouts, signal }: ProviderRequest,
+  { headers: own, trace, body, timeouts, signal, ...address }: ProviderRequest,
 ): Promise<UpstreamResponse> {
   const { apiKey } = provider;
+  const { path, model } = address;
   const traceparent = trace?.traceparent;
-  const opening = upstream.open(urlOf(provider, { path, model }), {
+  const headers = requestHeaders(provider, traceparent ? { ...own, traceparent } : own);
+  const opening = upstream.open(urlOf(provider, address), {
     name: 'The provider',
     exchange: { model, path },
-    headers: requestHeaders(provider, traceparent ? { ...headers, traceparent } : headers),
-    body: JSON.stringify(body),
+    body: JSON.stringify(bodyOf(provider, body, address, headers)),
+    headers,
+    ...authorizationOf(provider),
     timeouts,
     proxy: provider.proxy,
     signal,
