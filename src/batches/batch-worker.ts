@@ -1,12 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { FairSemaphore } from '../fair-semaphore.ts';
 import { ClaimLoop } from '../media/queue/claim-loop.ts';
+import { changeDocument } from '../store/document.ts';
 import { newId } from '../store/identifier.ts';
 import { findHolder } from '../store/key.ts';
 import type { KeyHolder, Store } from '../store/store.ts';
 import type { Activity } from '../text/stages/stage.ts';
 import { LightAbortSignal } from '../upstream/abort-signal.ts';
-import { type BatchBody, type BatchDocument, type BatchEnd, changeDocument } from './batch.ts';
+import type { BatchBody, BatchDocument, BatchEnd } from './batch.ts';
 import { finishBatch } from './finish.ts';
 import { type RangeServices, runRange, settleRange, withRange } from './range-run.ts';
 

@@ -1,7 +1,5 @@
-import { setTimeout as delay } from 'node:timers/promises';
-import { Failure } from '../failure.ts';
 import type { NewAsset } from '../store/asset.ts';
-import type { Document, DocumentChange, DocumentKey, Documents } from '../store/document.ts';
+import type { Typed } from '../store/document.ts';
 import type { MeteredUsage } from '../store/ledger.ts';
 
 /** Whose interface created a batch: the kind of its document. */
@@ -70,34 +68,4 @@ export interface BatchBody {
   readonly ended?: number;
 }
 
-/** A document whose body has a known type: only this room writes documents of its kinds. */
-export type Typed<Body> = Omit<Document, 'body'> & { readonly body: Body };
 export type BatchDocument = Typed<BatchBody>;
-
-/** Attempts to change a document that others change at the same time. */
-const MAX_ATTEMPTS = 50;
-
-/**
- * Changes a document, again where another node has changed it meanwhile.
- *
- * @param next returns null to leave the document as it is
- * @returns the changed document; null where it was left; undefined where there is none
- */
-export async function changeDocument<Body>(
-  documents: Documents,
-  { kind, accountId, id }: DocumentKey,
-  next: (body: Body) => (Omit<DocumentChange, 'body'> & { readonly body: Body }) | null,
-): Promise<Typed<Body> | null | undefined> {
-  for (let attempt = 1; ; attempt += 1) {
-    const found = await documents.find({ kind, accountId, id });
-    const change = found && next(found.body as Body);
-    if (!found || !change) return found && null;
-    try {
-      return (await documents.change(found, change)) as Typed<Body>;
-    } catch (error) {
-      const isChanged = error instanceof Failure && error.code === 'document_changed';
-      if (!isChanged || attempt === MAX_ATTEMPTS) throw error;
-      await delay(Math.random() * 10 * attempt);
-    }
-  }
-}

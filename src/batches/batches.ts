@@ -1,9 +1,10 @@
 import { Failure } from '../failure.ts';
 import type { NewAsset } from '../store/asset.ts';
+import { changeDocument } from '../store/document.ts';
 import { conflict } from '../store/errors.ts';
 import { newId } from '../store/identifier.ts';
 import type { KeyHolder } from '../store/store.ts';
-import { type BatchBody, type BatchDocument, type BatchKind, changeDocument } from './batch.ts';
+import type { BatchBody, BatchDocument, BatchKind } from './batch.ts';
 import type { BatchWorker } from './batch-worker.ts';
 import { checkInput } from './input.ts';
 import { type FileServices, JSONL, type StoredFiles } from './stored-files.ts';

@@ -1,4 +1,5 @@
-import { type BatchBody, type BatchDocument, type BatchEnd, changeDocument } from './batch.ts';
+import { changeDocument } from '../store/document.ts';
+import type { BatchBody, BatchDocument, BatchEnd } from './batch.ts';
 import { linesOf, MESSAGES, parseLine } from './input.ts';
 import { unrunLine } from './line-runner.ts';
 import { FAILED, type RangeServices, SUCCEEDED } from './range-run.ts';

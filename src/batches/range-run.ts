@@ -1,10 +1,11 @@
 import { Failure } from '../failure.ts';
 import type { FairSemaphore, Release } from '../fair-semaphore.ts';
 import type { Reservation } from '../store/budgets.ts';
+import { changeDocument } from '../store/document.ts';
 import { addCounts, type MeteredUsage, NO_USAGE } from '../store/ledger.ts';
 import type { KeyHolder, Store } from '../store/store.ts';
 import { type AbortSignalLike, sleep } from '../upstream/abort-signal.ts';
-import { type BatchBody, type BatchDocument, type BatchRange, changeDocument } from './batch.ts';
+import type { BatchBody, BatchDocument, BatchRange } from './batch.ts';
 import { type Line, linesOf } from './input.ts';
 import { type LineResult, type LineServices, runLine } from './line-runner.ts';
 import { type FileServices, JSONL, type StoredFiles } from './stored-files.ts';

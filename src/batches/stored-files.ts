@@ -8,13 +8,12 @@ import { Failure } from '../failure.ts';
 import { FairSemaphore } from '../fair-semaphore.ts';
 import { HEAD_BYTES, isText, sniffMedia } from '../media/files/media-type.ts';
 import type { NewAsset } from '../store/asset.ts';
-import type { DocumentKey } from '../store/document.ts';
+import { changeDocument, type DocumentKey, type Typed } from '../store/document.ts';
 import { conflict } from '../store/errors.ts';
 import { newId } from '../store/identifier.ts';
 import type { KeyHolder, Store } from '../store/store.ts';
 import { mediaTypeOfAddress } from '../text/dialects/media-source.ts';
 import type { FileContents } from '../text/execution/insert-files.ts';
-import { changeDocument, type Typed } from './batch.ts';
 
 /** What clients may upload files for. */
 export const PURPOSES = ['batch', 'user_data', 'vision'] as const;

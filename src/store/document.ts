@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { Failure } from '../failure.ts';
 
 /** Kinds of documents. The names are in file names and in tables: they have letters and `_` only. */
@@ -33,6 +34,9 @@ export interface Document extends NewDocument {
   /** 1 at first; every change raises it. */
   readonly version: number;
 }
+
+/** A document whose body has a known type: one room alone writes documents of its kind. */
+export type Typed<Body> = Omit<Document, 'body'> & { readonly body: Body };
 
 /** What a change may replace. */
 export type DocumentChange = Partial<Pick<Document, 'expiresAt' | 'isOpen' | 'body'>>;
@@ -138,4 +142,32 @@ export function documentChanged({ kind, id }: DocumentKey): Failure {
 export function unknownDocument(kind: DocumentKind, after: string): Failure {
   const message = `after: there is no ${kind} ${JSON.stringify(after)}`;
   return new Failure('invalid_request', message, { code: 'document_not_found', param: 'after' });
+}
+
+/** Attempts to change a document that others change at the same time. */
+const MAX_ATTEMPTS = 50;
+
+/**
+ * Changes a document, again where another node has changed it meanwhile.
+ *
+ * @param next returns null to leave the document as it is
+ * @returns the changed document; null where it was left; undefined where there is none
+ */
+export async function changeDocument<Body>(
+  documents: Documents,
+  { kind, accountId, id }: DocumentKey,
+  next: (body: Body) => (Omit<DocumentChange, 'body'> & { readonly body: Body }) | null,
+): Promise<Typed<Body> | null | undefined> {
+  for (let attempt = 1; ; attempt += 1) {
+    const found = await documents.find({ kind, accountId, id });
+    const change = found && next(found.body as Body);
+    if (!found || !change) return found && null;
+    try {
+      return (await documents.change(found, change)) as Typed<Body>;
+    } catch (error) {
+      const isChanged = error instanceof Failure && error.code === 'document_changed';
+      if (!isChanged || attempt === MAX_ATTEMPTS) throw error;
+      await delay(Math.random() * 10 * attempt);
+    }
+  }
 }

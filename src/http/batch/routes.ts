@@ -9,7 +9,7 @@ import type { AppContext } from '../request/app-context.ts';
 import { requirePaid } from '../request/auth.ts';
 import { overloaded } from '../responses/errors.ts';
 import { disconnectSignal } from '../transport/client-disconnect.ts';
-import { checkFormHeaders, type Form, readForm } from '../uploads/form.ts';
+import { checkFormHeaders, type Form, withForm } from '../uploads/form.ts';
 import type { FormShape } from '../uploads/parts.ts';
 import { imagesField, namedImages, nameOfImage } from './named-images.ts';
 import { sendBatch } from './response.ts';
@@ -52,15 +52,12 @@ export function batchRoutes(server: FastifyInstance, context: AppContext): void 
       config: { operation: 'batch' },
       onRequest: async (request) => {
         requirePaid(request);
-        checkFormHeaders(request, shape);
-        spool.checkRoom(Number(request.headers['content-length'] ?? 0));
+        checkFormHeaders(request, shape, spool);
       },
       handler: async (request, reply) => {
         const signal = disconnectSignal(reply);
-        const uploads = spool.uploads();
         let started = false;
-        try {
-          const form = await readForm(request, shape, uploads, signal);
+        const run = async (form: Form) => {
           const client = request.holder.account.id;
           const threads = context.textThreads.forClient(client);
           const options = await parseOptions(operation, form, context.config.batch, threads);
@@ -75,12 +72,12 @@ export function batchRoutes(server: FastifyInstance, context: AppContext): void 
           } finally {
             release();
           }
-        } finally {
+        };
+        return withForm(request, shape, { spool, signal }, run).finally(() => {
           if (signal.aborted && !started) {
             metrics.batches.inc({ endpoint, outcome: 'abandoned' });
           }
-          await uploads.discard();
-        }
+        });
       },
     });
   }

@@ -3,7 +3,8 @@ import { Failure } from '../../failure.ts';
 import { sizeText } from '../../images/byte-size.ts';
 import type { SentFile } from '../../media/task/call.ts';
 import { type Field, fromText, named } from '../../schema/fields.ts';
-import { requestTooLarge } from '../responses/errors.ts';
+import { handsOver } from '../../store/nodes.ts';
+import { requestTooLarge, shuttingDown } from '../responses/errors.ts';
 import {
   DEFAULT_VALUE_BYTES,
   type FileField,
@@ -12,7 +13,7 @@ import {
   limitedParts,
   type Part,
 } from './parts.ts';
-import type { Upload, Uploads } from './spool.ts';
+import type { Spool, Upload, Uploads } from './spool.ts';
 
 export interface FormFile extends Upload {
   /** As sent by the client: any text, perhaps a path. */
@@ -35,12 +36,26 @@ const MAX_FILENAME_LENGTH = 1024;
 
 /**
  * Reads a multipart form, writing files to disk as they arrive. The first fault ends it; the rest of the
- * body is discarded.
+ * body is discarded. The files are deleted after the work.
  *
  * @param signal aborts when the client disconnects
  * @throws Failure: 400 with `param`, 413 for too many bytes, 415 for another media type
  */
-export async function readForm(
+export async function withForm<Result>(
+  request: FastifyRequest,
+  shape: FormShape,
+  { spool, signal }: { readonly spool: Spool; readonly signal: AbortSignal },
+  work: (form: Form, uploads: Uploads) => Promise<Result>,
+): Promise<Result> {
+  const uploads = spool.uploads();
+  try {
+    return await work(await readForm(request, shape, uploads, signal), uploads);
+  } finally {
+    await uploads.discard();
+  }
+}
+
+async function readForm(
   request: FastifyRequest,
   shape: FormShape,
   uploads: Uploads,
@@ -93,8 +108,26 @@ export async function readForm(
   }
 }
 
-/** Checks the headers of a form before its body is read. @throws Failure 413 or 415 */
-export function checkFormHeaders({ headers }: FastifyRequest, { requestBytes }: FormShape): void {
+interface FormContext {
+  readonly draining: AbortSignal;
+  readonly store: Parameters<typeof handsOver>[0];
+  readonly spool: Spool;
+}
+
+/** Checks a form before its body is read. @throws Failure 413, 415 or 503 */
+export function admitForm({ draining, store, spool }: FormContext, shape: FormShape) {
+  return async (request: FastifyRequest) => {
+    if (draining.aborted && !handsOver(store)) throw shuttingDown();
+    checkFormHeaders(request, shape, spool);
+  };
+}
+
+/** Checks the headers of a form before its body is read. @throws Failure 413, 415, or `overloaded` */
+export function checkFormHeaders(
+  { headers }: FastifyRequest,
+  { requestBytes }: FormShape,
+  spool: Spool,
+): void {
   const type = headers['content-type'] ?? '';
   if (!/^multipart\/form-data\s*(;|$)/i.test(type)) {
     throw new Failure('invalid_request', 'Content-Type: expected multipart/form-data', {
@@ -106,7 +139,9 @@ export function checkFormHeaders({ headers }: FastifyRequest, { requestBytes }: 
       code: 'malformed_form',
     });
   }
-  if (Number(headers['content-length'] ?? 0) > requestBytes) throw requestTooLarge(requestBytes);
+  const length = Number(headers['content-length'] ?? 0);
+  if (length > requestBytes) throw requestTooLarge(requestBytes);
+  spool.checkRoom(length);
 }
 
 function fault(name: string, message: string): Failure {

@@ -3,13 +3,11 @@ import * as v from 'valibot';
 import { type FileDocument, PURPOSES } from '../../../batches/stored-files.ts';
 import { Failure } from '../../../failure.ts';
 import { integer, optional, quoteValue, withDefault } from '../../../schema/fields.ts';
-import { handsOver } from '../../../store/nodes.ts';
 import type { AppContext } from '../../request/app-context.ts';
 import { addEndpoint } from '../../request/endpoint.ts';
 import { idPageOf, idPageShape, seconds } from '../../request/query.ts';
-import { shuttingDown } from '../../responses/errors.ts';
 import { disconnectSignal } from '../../transport/client-disconnect.ts';
-import { checkFormHeaders, readForm, sentFiles } from '../../uploads/form.ts';
+import { admitForm, sentFiles, withForm } from '../../uploads/form.ts';
 import { bodyOf } from '../tasks/assets.ts';
 
 /** Bytes of one file, as OpenAI accepts for batches. */
@@ -105,15 +103,10 @@ export function fileFormRoutes(server: FastifyInstance, context: AppContext): vo
     description: 'At most 200 MiB. Files are deleted after `limits.retention`.',
     form: { type: 'object', properties: { file: binary, purpose: purposes }, required: ['file'] },
     answer: shape,
-    onRequest: async (request) => {
-      if (context.draining.aborted && !handsOver(context.store)) throw shuttingDown();
-      checkFormHeaders(request, UPLOAD);
-      spool.checkRoom(Number(request.headers['content-length'] ?? 0));
-    },
+    onRequest: admitForm(context, UPLOAD),
     handler: async (request, reply) => {
-      const uploads = spool.uploads();
-      try {
-        const form = await readForm(request, UPLOAD, uploads, disconnectSignal(reply));
+      const signal = disconnectSignal(reply);
+      return withForm(request, UPLOAD, { spool, signal }, async (form) => {
         const given = form.fields.get('purpose') ?? 'user_data';
         const purpose = PURPOSES.find((one) => one === given);
         if (purpose === undefined) {
@@ -123,9 +116,7 @@ export function fileFormRoutes(server: FastifyInstance, context: AppContext): vo
         const { path } = sentFiles(form, 'file', UPLOAD)[0]!;
         const filename = form.files.get('file')![0]!.filename.replace(/^.*[/\\]/, '') || 'file';
         return shownTo(request)(await files.add(request.holder, path, { filename, purpose }));
-      } finally {
-        await uploads.discard();
-      }
+      });
     },
   });
 }

@@ -1,18 +1,16 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import * as v from 'valibot';
 import { DEFAULT_LIMITS } from '../../../images/limits.ts';
 import { assetUrl, imagesShape } from '../../../media/record.ts';
 import { editRequest, variationRequest } from '../../../media/requests/image.ts';
 import { fieldsOf } from '../../../schema/fields.ts';
-import { handsOver } from '../../../store/nodes.ts';
 import { BINARY, formSchemaOf, jsonOrEvents } from '../../openapi/openapi.ts';
 import type { AppContext } from '../../request/app-context.ts';
 import { addEndpoint } from '../../request/endpoint.ts';
 import { traceOf } from '../../request/request-span.ts';
 import { readTags } from '../../request/tags.ts';
-import { shuttingDown } from '../../responses/errors.ts';
 import { disconnectSignal } from '../../transport/client-disconnect.ts';
-import { checkFormHeaders, readForm, sentFiles, valuesOf } from '../../uploads/form.ts';
+import { admitForm, sentFiles, valuesOf, withForm } from '../../uploads/form.ts';
 import type { FileField, FormShape } from '../../uploads/parts.ts';
 import { createdShape, uploadShape } from '../tasks/media-schema.ts';
 import { sendImages, sendOpenAiImages } from './image-response.ts';
@@ -88,11 +86,6 @@ function imageFormOf(kind: 'edit' | 'variation', schema: Schema, { max }: FileFi
 /** The media endpoints with forms: edits, uploads and transcriptions. */
 export function mediaFormRoutes(server: FastifyInstance, context: AppContext): void {
   const { media, spool } = context;
-  const admit = (shape: FormShape) => async (request: FastifyRequest) => {
-    if (context.draining.aborted && !handsOver(context.store)) throw shuttingDown();
-    checkFormHeaders(request, shape);
-    spool.checkRoom(Number(request.headers['content-length'] ?? 0));
-  };
   const addImageForm = (kind: 'edit' | 'variation', summary: string) => {
     const schema = kind === 'edit' ? editRequest : variationRequest;
     const shape = kind === 'edit' ? EDIT : VARIATION;
@@ -106,13 +99,11 @@ export function mediaFormRoutes(server: FastifyInstance, context: AppContext): v
       form: imageFormOf(kind, schema, shape.files[0]!),
       answer: jsonOrEvents(imagesShape),
       accepted: createdShape,
-      onRequest: admit(shape),
+      onRequest: admitForm(context, shape),
       handler: async (request, reply) => {
         const idempotencyKey = idempotencyKeyOf(request);
         const signal = disconnectSignal(reply);
-        const uploads = spool.uploads();
-        try {
-          const form = await readForm(request, shape, uploads, signal);
+        return withForm(request, shape, { spool, signal }, async (form, uploads) => {
           const defaultFormat = defaultFormatOf(request, context.config);
           const [response, fields] = imageResponseOf(
             valuesOf(form, formFieldsOf(schema)),
@@ -139,17 +130,15 @@ export function mediaFormRoutes(server: FastifyInstance, context: AppContext): v
           return response.format === null
             ? await sendImages(context, reply, awaited, 'url')
             : await sendOpenAiImages(context, request, reply, awaited, response);
-        } finally {
-          await uploads.discard();
-        }
+        });
       },
     });
   };
   addImageForm('edit', 'Change images by a prompt, and wait for the results');
   addImageForm('variation', 'Make variations of an image, as OpenAI does, and wait for them');
 
-  addVideoRoutes(server, context, admit);
-  for (const translates of [false, true]) addTranscriptionRoute(server, context, admit, translates);
+  addVideoRoutes(server, context);
+  for (const translates of [false, true]) addTranscriptionRoute(server, context, translates);
 
   addEndpoint(server, {
     path: 'POST /v1/images/upload',
@@ -163,16 +152,13 @@ export function mediaFormRoutes(server: FastifyInstance, context: AppContext): v
       additionalProperties: false,
     },
     answer: uploadShape,
-    onRequest: admit(UPLOAD),
+    onRequest: admitForm(context, UPLOAD),
     handler: async (request, reply) => {
-      const uploads = spool.uploads();
-      try {
-        const form = await readForm(request, UPLOAD, uploads, disconnectSignal(reply));
+      const signal = disconnectSignal(reply);
+      return withForm(request, UPLOAD, { spool, signal }, async (form) => {
         const asset = await media.upload(request.holder, sentFiles(form, 'file', UPLOAD)[0]!);
         return { url: assetUrl(context.publicUrl, asset) };
-      } finally {
-        await uploads.discard();
-      }
+      });
     },
   });
 }

@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply } from 'fastify';
 import * as v from 'valibot';
 import { Failure } from '../../../failure.ts';
 import { DEFAULT_LIMITS } from '../../../images/limits.ts';
@@ -18,7 +18,7 @@ import { addEndpoint } from '../../request/endpoint.ts';
 import { readTags } from '../../request/tags.ts';
 import { disconnectSignal } from '../../transport/client-disconnect.ts';
 import { eventOf, sendEvents } from '../../transport/sse-response.ts';
-import { readForm, sentFiles, valuesOf } from '../../uploads/form.ts';
+import { admitForm, type Form, sentFiles, valuesOf, withForm } from '../../uploads/form.ts';
 import type { FormShape } from '../../uploads/parts.ts';
 
 const { fileBytes } = DEFAULT_LIMITS;
@@ -61,11 +61,10 @@ const TRANSCRIPT = {
   },
 };
 
-/** Transcriptions and translations in OpenAI's shape. @param admit checks the headers before the body is read */
+/** Transcriptions and translations in OpenAI's shape. */
 export function addTranscriptionRoute(
   server: FastifyInstance,
   context: AppContext,
-  admit: (shape: FormShape) => (request: FastifyRequest) => Promise<void>,
   translates: boolean,
 ): void {
   const schema = translates ? translationRequest : transcriptionRequest;
@@ -78,14 +77,12 @@ export function addTranscriptionRoute(
     summary: `Transcribe audio${translates ? ' into English' : ''}, as OpenAI does`,
     form: formSchemaOf(schema, { file: FILE }, { sample: SAMPLE, required: ['file'] }),
     answer: TRANSCRIPT,
-    onRequest: admit(shape),
+    onRequest: admitForm(context, shape),
     handler: async (request, reply) => {
       const signal = disconnectSignal(reply);
-      const uploads = spool.uploads();
       const { holder, id: requestId } = request;
       const tags = readTags(request);
-      try {
-        const form = await readForm(request, shape, uploads, signal);
+      const transcribe = async (form: Form) => {
         const values = valuesOf(form, fields);
         const [file] = sentFiles(form, 'file', shape);
         const answer = async () => {
@@ -104,14 +101,13 @@ export function addTranscriptionRoute(
         }
         const format = (values['response_format'] ?? 'json') as TranscriptFormat;
         return sendTranscript(reply, await answer(), format);
-      } catch (error) {
+      };
+      return withForm(request, shape, { spool, signal }, transcribe).catch((error: unknown) => {
         // OpenAI's SDKs repeat requests after 5xx, and each repetition would be charged again.
         const isCharged = error instanceof Failure && error.type === 'billable_error';
         if (isCharged) reply.header('x-should-retry', 'false');
         throw error;
-      } finally {
-        await uploads.discard();
-      }
+      });
     },
   });
 }

@@ -18,7 +18,7 @@ import type { AppContext } from '../../request/app-context.ts';
 import { addEndpoint } from '../../request/endpoint.ts';
 import { idPageOf, idPageShape, pageLimit, seconds } from '../../request/query.ts';
 import { disconnectSignal } from '../../transport/client-disconnect.ts';
-import { readForm, sentFiles, valuesOf } from '../../uploads/form.ts';
+import { admitForm, sentFiles, valuesOf, withForm } from '../../uploads/form.ts';
 import type { FormShape } from '../../uploads/parts.ts';
 import { bodyOf } from '../tasks/assets.ts';
 import { taskNotFound } from '../tasks/tasks.ts';
@@ -57,12 +57,8 @@ const STATUS = {
 
 const videoShape = v.looseObject({ id: v.string(), status: v.picklist(Object.values(STATUS)) });
 
-/** Videos in OpenAI's shape, which are tasks. @param admit checks the headers before the body is read */
-export function addVideoRoutes(
-  server: FastifyInstance,
-  context: AppContext,
-  admit: (shape: FormShape) => (request: FastifyRequest) => Promise<void>,
-): void {
+/** Videos in OpenAI's shape, which are tasks. */
+export function addVideoRoutes(server: FastifyInstance, context: AppContext): void {
   const { store, spool } = context;
   const show = (task: Task) => videoOf(task, context.config.limits.retention);
   const find = async ({ holder, params }: FastifyRequest) => {
@@ -82,19 +78,16 @@ export function addVideoRoutes(
       { input_reference: { ...BINARY, description: 'Reference image.' } },
       { sample: { model: 'sandbox-video', prompt: 'waves on a beach' }, required: [] },
     ),
-    onRequest: admit(VIDEO),
+    onRequest: admitForm(context, VIDEO),
     handler: async (request, reply) => {
-      const uploads = spool.uploads();
-      try {
-        const form = await readForm(request, VIDEO, uploads, disconnectSignal(reply));
+      const signal = disconnectSignal(reply);
+      return withForm(request, VIDEO, { spool, signal }, async (form) => {
         const { seconds: duration, ...fields } = checkFields(videoForm, valuesOf(form, FIELDS));
         const images = sentFiles(form, 'input_reference', VIDEO);
         const task = await submitMedia(context, 'video', request, { ...fields, duration }, images);
         announceIgnored(reply, task, context.config);
         return show(task);
-      } finally {
-        await uploads.discard();
-      }
+      });
     },
   });
   addEndpoint(server, {
