@@ -128,14 +128,14 @@ export async function startServices(start: Start): Promise<Services> {
   const daemonMedia = await createMedia(parts);
   const assets = daemonMedia.files;
   const files = new StoredFiles({ config: () => state.config, store, assets });
-  const gateways = createText(parts, files);
+  const limits = await openLimits(start, store.nodes);
+  const gateways = createText(parts, files, limits);
   const { text, rows, background } = gateways;
   const routings = [text.routing, rows.routing, daemonMedia.media.routing];
   metrics.watchRouting(routings);
   daemonAlerts.routings = routings;
   followRests(store, routings);
   const draining = new AbortController();
-  const limits = await openLimits(start, store.nodes);
   const { batchWorker, batches } = createBatches(parts, files, gateways, limits);
   const context: AppContext = {
     get config() {

@@ -8,7 +8,7 @@ import { ExactCache } from '../exchanges/cache/exact-cache.ts';
 import { Failure } from '../failure.ts';
 import type { RequestLimits } from '../http/limits/request-limits.ts';
 import { RequestRecorder } from '../http/observability/request-record.ts';
-import { admitInBackground } from '../http/request/admission.ts';
+import { admitInBackground, halfOf } from '../http/request/admission.ts';
 import { screenPrompt } from '../safety/prompt-screening.ts';
 import { tagsOf } from '../store/tags.ts';
 import { BackgroundResponses } from '../text/background/background.ts';
@@ -23,6 +23,7 @@ import { type Parts, warnRarely } from './start.ts';
 export function createText(
   { state, store, upstream, textThreads, closers, routingObserver, log, metrics }: Parts,
   files: StoredFiles,
+  { loads }: RequestLimits,
 ) {
   /** Counts the usage of requests, and logs its excesses. */
   const observer: TextObserver = {
@@ -58,7 +59,10 @@ export function createText(
     admitPrompt: (prompt, param, client) => screenPrompt(textThreads, prompt, param, { client }),
   });
   const onFault = unlessStoreIsDown(warnRarely(log, 'a response in the background fails'));
-  const background = new BackgroundResponses({ text, store, upstream, config, onFault });
+  const background = new BackgroundResponses({
+    ...{ text, store, upstream, config, onFault },
+    admit: (holder, load) => admitInBackground(loads, holder, load),
+  });
   closers.add(() => background.close());
   return {
     activity,
@@ -81,7 +85,7 @@ export function createBatches(
   const recorder = new RequestRecorder(state, store, metrics.requestSeries);
   const worker = new BatchWorker({
     ...{ ...services, ...gateways },
-    admit: (holder, load) => admitInBackground(loads, holder, load),
+    admit: (holder, load) => admitInBackground(loads, holder, load, halfOf),
     record: ({ answer: text, tags, ...line }, end) =>
       recorder.add({ ...line, tags: tagsOf(tags), answerCopy: { text } }, end),
     onFault: unlessStoreIsDown(warnRarely(log, 'a batch cannot be continued at present')),

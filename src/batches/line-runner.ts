@@ -5,7 +5,7 @@ import type { Reservation } from '../store/budgets.ts';
 import { newId } from '../store/identifier.ts';
 import type { MeteredUsage } from '../store/ledger.ts';
 import type { KeyHolder, Store } from '../store/store.ts';
-import type { Ledger, Load } from '../text/billing/meter.ts';
+import type { Admit, Ledger, Load } from '../text/billing/meter.ts';
 import { TextReport } from '../text/canonical/report.ts';
 import { dialectAt } from '../text/dialects/registry.ts';
 import { embeddingRow } from '../text/embeddings/embedding-row.ts';
@@ -29,8 +29,7 @@ export interface LineServices {
   readonly store: Store;
   readonly text: TextGateway;
   readonly rows: RowGateway;
-  /** Counts a request by the limits of its key and team. @throws Failure rate_limit */
-  readonly admit: (holder: KeyHolder, load: Load) => Promise<{ end(used: number): void }>;
+  readonly admit: Admit;
   /** Adds a request to the log of requests. */
   readonly record: (line: RanLine, end: LineEnd) => void;
 }
@@ -131,8 +130,7 @@ export async function runLine(
     const shaped = endpoint === MESSAGES ? dialect!.errorBody!(own, requestId, status) : own;
     return result(status, JSON.stringify(shaped), failure);
   } finally {
-    const used = report.usage === null ? 0 : report.usage.input + report.usage.output;
-    for (const one of admission) one.end(used);
+    for (const one of admission) one.end(report.tokens);
   }
 }
 

@@ -24,14 +24,15 @@ const limitOf = (
 ): LoadLimit | null => (tpm === null && parallel === null ? null : { id, holder, tpm, parallel });
 
 /** Half of a limit, which the requests of batches leave to others. */
-const halfOf = (limit: number | null, least: number) =>
+export const halfOf = (limit: number | null, least: number) =>
   limit === null ? null : Math.max(least, Math.floor(limit / 2));
 
-/** Counts a request of a batch by the limits of its key and its team, of which it may use half. */
+/** Counts a request without a client by the limits of its key and its team, of which one of a batch may use half. */
 export async function admitInBackground(
   loads: LoadLimits,
   { key, team }: KeyHolder,
   load: Load,
+  partOf = (limit: number | null, _least: number) => limit,
 ): Promise<Pick<Admission, 'end'>> {
   const active: ActiveLoad[] = [];
   const end = (used: number) => {
@@ -40,24 +41,19 @@ export async function admitInBackground(
   for (const limit of [limitOf('key', key), team ? limitOf('team', team) : null]) {
     if (limit === null) continue;
     // More than half where one request has as many tokens.
-    const tpm = halfOf(limit.tpm, Math.min(load.input, limit.tpm ?? 0));
+    const tpm = partOf(limit.tpm, Math.min(load.input, limit.tpm ?? 0));
     if (limit.tpm !== null && load.input > limit.tpm) {
       const message = `the request has about ${load.input} tokens of input, more than this ${limit.holder} may use in a minute (${limit.tpm})`;
       throw new Failure('invalid_request', message, { code: 'context_length_exceeded' });
     }
     try {
-      active.push(await loads.begin({ ...limit, tpm, parallel: halfOf(limit.parallel, 1) }, load));
+      active.push(await loads.begin({ ...limit, tpm, parallel: partOf(limit.parallel, 1) }, load));
     } catch (error) {
       end(0);
       throw error;
     }
   }
   return { end };
-}
-
-/** Tokens that a request has used, as its usage counts them. */
-export function tokensOf({ usage }: TextReport): number {
-  return usage === null ? 0 : usage.input + usage.output;
 }
 
 /** Null where neither the key nor its team has a limit. */

@@ -1,4 +1,5 @@
 import { EventEmitter, once } from 'node:events';
+import { Failure } from '../../failure.ts';
 import { tryParseJson } from '../../schema/json.ts';
 import { isObject } from '../../schema/untrusted.ts';
 import type { Document } from '../../store/document.ts';
@@ -36,15 +37,34 @@ export class BackgroundRun implements ResponseStream {
 
   async drained(): Promise<void> {}
 
+  /** @param document the cancelled response */
+  cancel(document: Document): void {
+    this.document = document;
+    this.#abort('the response was cancelled');
+  }
+
+  #abort(reason: string): void {
+    this.clientDisconnect.abort(
+      new Failure('service_error', reason, { code: 'upstream_overloaded' }),
+    );
+  }
+
   write(frames: string | Buffer): boolean {
+    if (this.clientDisconnect.aborted) return true;
     this.#size += frames.length;
-    if (this.#size > MAX_EVENTS) this.clientDisconnect.abort(new Error('the answer is too long'));
+    if (this.#size > MAX_EVENTS) this.#abort('the answer is too long');
     for (const frame of frames.toString().split(BLANK_LINE)) {
       const event = frame === '' ? null : tryParseJson(dataIn(frame));
       // The client has had the first event since the response was queued.
       if (isObject(event) && event['type'] !== 'response.created') this.push(event);
     }
     return true;
+  }
+
+  /** Adds the event that ends the response, if it is not there. */
+  pushEnd(response: Json): void {
+    const type = `response.${response['status']}`;
+    if (this.events.at(-1)?.['type'] !== type) this.push({ type, response });
   }
 
   push(event: Json): void {

@@ -3,6 +3,9 @@ import type { Document } from '../../store/document.ts';
 import type { Json } from '../canonical/canonical.ts';
 import type { StoredResponse } from '../stored/history.ts';
 
+/** Milliseconds for which a claim is valid without a renewal, where nodes share the store. */
+export const LEASE_MS = 15_000;
+
 /** Work that is left on a response. */
 export interface Work {
   readonly body: Json;
@@ -41,12 +44,11 @@ export function queuedResponse(
   };
 }
 
-/** Work of which only the callback is left. */
-export function ended(work: Work, isLeft: boolean): Work | undefined {
-  const body = { stream: work.body['stream'] };
-  return isLeft ? { ...work, body, isAnswered: true } : undefined;
+/** Work of which only the events and the callback are left. */
+export function ended(work: Work): Work {
+  return { ...work, body: { stream: work.body['stream'] }, isAnswered: true };
 }
 
-export function bodyOfOpen({ body }: Document): OpenResponse {
+export function bodyOfOpen({ body }: Pick<Document, 'body'>): OpenResponse {
   return body as OpenResponse;
 }

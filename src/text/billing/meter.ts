@@ -40,6 +40,9 @@ export interface Load {
   readonly output: number;
 }
 
+/** Counts a request by the limits of its key and team. @throws Failure rate_limit */
+export type Admit = (holder: KeyHolder, load: Load) => Promise<{ end(used: number): void }>;
+
 /** Reserves and charges credits of requests. */
 export type Ledger = Pick<Store, 'reserve' | 'settle' | 'release'>;
 

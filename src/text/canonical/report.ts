@@ -33,6 +33,11 @@ export class TextReport {
     this.tags = tags;
   }
 
+  /** Tokens that were used, as limits count them. */
+  get tokens(): number {
+    return this.usage === null ? 0 : this.usage.input + this.usage.output;
+  }
+
   /** Requests to providers. */
   get attempts(): number {
     return this.attemptLog.ended.length;

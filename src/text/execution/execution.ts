@@ -265,8 +265,8 @@ export interface TextCall {
   };
   /** Whether the request is only prepared, for a later one that continues it. */
   readonly isWarmUp?: boolean;
-  /** Keeps the answer in place of the store's usual way. */
-  readonly keep?: (stored: StoredResponse) => Promise<unknown>;
+  /** Keeps the answer in place of the store's usual way. Resolves with whether it is to be charged. */
+  readonly keep?: (stored: StoredResponse) => Promise<boolean>;
   /** Filled while the request is answered. */
   readonly report: TextReport;
 }

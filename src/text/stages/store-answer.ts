@@ -32,7 +32,11 @@ export const storeAnswer: Stage = async (execution, { store }) => {
   if (keeping.isStored) {
     const stored = new StoredResponses(store, call.holder.account.id, config);
     try {
-      await (call.keep?.(answer) ?? stored.keep(answer));
+      if (!(await (call.keep?.(answer) ?? stored.keep(answer)))) {
+        const message = 'another process answers the request';
+        Object.assign(execution, { outcome: null, error: new Failure('service_error', message) });
+        return;
+      }
     } catch (error) {
       // The client gets its answer, which says that it is not stored.
       if (!(error instanceof Failure)) throw error;

@@ -110,17 +110,15 @@ export class StoredResponses implements Lookup {
     }));
   }
 
-  /** Completes a response that was kept before its end. */
-  async finish(document: Document, stored: StoredResponse, more: object | null): Promise<Document> {
+  /** Adds the items of a response that was kept before its end. */
+  async addItems({ id, expiresAt }: Document, stored: StoredResponse): Promise<void> {
     const { documents } = this.#store;
-    const parts = this.#partsOf(document.id, stored.response, document.expiresAt ?? 0);
-    for (const part of parts) {
+    for (const part of this.#partsOf(id, stored.response, expiresAt ?? 0)) {
       await documents.remove(part);
       await documents.add([part]);
     }
     const { conversation } = stored;
     if (conversation !== null) await this.append(conversation, itemsIn(stored));
-    return documents.change(document, { body: { ...stored, ...more }, isOpen: more !== null });
   }
 
   /** Adds items to a conversation. Those without an identifier, or with one that is taken, get a new one. */

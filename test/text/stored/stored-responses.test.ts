@@ -1,6 +1,7 @@
 import OpenAI from 'openai';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { OWNER_KEY } from '../../daemon.ts';
+import { gate } from '../../gate.ts';
 import { gatewayConfig, gatewayDaemon, newKey } from '../gateway-daemon.ts';
 import { type Script, USAGE } from '../script.ts';
 
@@ -300,6 +301,26 @@ it('refuses chains without an end, and long ones', async () => {
   };
   for (let turn = 0; turn < 4; turn += 1) await next();
   expect(await failureOf(next())).toEqual([400, 'context_length_exceeded', null]);
+});
+
+it('counts a response in the background by the limits of its key, and lets it wait', async () => {
+  const { daemon, upstream } = gateway();
+  const limits = { credits: '100000', parallel: '1' };
+  const apiKey = await newKey(daemon, 'waits', limits);
+  const openai = new OpenAI({ apiKey, baseURL: `${daemon.url}/v1`, maxRetries: 0 });
+  const held = gate();
+  upstream.play({ steps: [{ wait: held.passed }, { text: 'One.' }], usage: USAGE }, says('Two.'));
+  const body = { model: 'to-chat', input: 'x', background: true };
+  const first = await openai.responses.create(body);
+  await upstream.received(0);
+  const refused = openai.responses.create({ model: 'to-chat', input: 'x' });
+  expect(await failureOf(refused)).toEqual([429, 'parallel_requests_exceeded', 'parallel']);
+  const second = await openai.responses.create(body);
+  held.open();
+  const textOf = async ({ id }: { readonly id: string }) =>
+    (await openai.responses.retrieve(id)).output_text;
+  await expect.poll(() => textOf(second), { timeout: 20_000 }).toBe('Two.');
+  expect(await textOf(first)).toBe('One.');
 });
 
 const BAD = [

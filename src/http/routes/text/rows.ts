@@ -10,7 +10,7 @@ import { IGNORED_HEADER } from '../../../text/execution/execution.ts';
 import { rerankRequest } from '../../../text/rerank/request.ts';
 import { rerankRow } from '../../../text/rerank/rerank-row.ts';
 import type { Row, RowAnswer } from '../../../text/rows/row.ts';
-import { admissionOf, showCost, tokensOf } from '../../request/admission.ts';
+import { admissionOf, showCost } from '../../request/admission.ts';
 import type { AppContext } from '../../request/app-context.ts';
 import { addEndpoint } from '../../request/endpoint.ts';
 import { readTags } from '../../request/tags.ts';
@@ -100,7 +100,7 @@ function handlerOf<Request extends { readonly model: string }, Answer extends Ro
         else reply.header(IGNORED_HEADER, paths);
       },
     });
-    const whole = await asked.finally(() => admission?.end(tokensOf(report)));
+    const whole = await asked.finally(() => admission?.end(report.tokens));
     showCost(reply, report);
     if (report.cache !== null) reply.header(CACHE_HEADER, report.cache);
     reply.type('application/json; charset=utf-8');

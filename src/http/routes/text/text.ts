@@ -13,7 +13,7 @@ import type { StoredResponse } from '../../../text/stored/history.ts';
 import { LightAbortSignal } from '../../../upstream/abort-signal.ts';
 import { beginCopy } from '../../observability/request-bodies.ts';
 import { EVENT_STREAM } from '../../openapi/openapi.ts';
-import { admissionOf, showCost, tokensOf } from '../../request/admission.ts';
+import { admissionOf, showCost } from '../../request/admission.ts';
 import type { AppContext } from '../../request/app-context.ts';
 import { addEndpoint } from '../../request/endpoint.ts';
 import { readTags } from '../../request/tags.ts';
@@ -105,7 +105,7 @@ export function textRoutes(server: FastifyInstance, context: AppContext): void {
           reply.type('application/json; charset=utf-8');
           return `${whole}\n`;
         } finally {
-          admission?.end(tokensOf(report));
+          admission?.end(report.tokens);
           request.firstFrameMs = sse.firstFrameMs;
           sse.end(report.failure ? dialect.failChunk?.(report.failure) : undefined);
         }
