@@ -178,8 +178,8 @@ export class BackgroundResponses {
   }
 
   #begin(document: Document, holder: KeyHolder | null): void {
-    const { id, previous_response_id: previous, created_at } = bodyOfOpen(document).response;
-    const head = { id, created_at, background: true, store: true, previous_response_id: previous };
+    const { id, created_at } = bodyOfOpen(document).response;
+    const head = { id, created_at, background: true };
     const run = new BackgroundRun(document, (response) => ({ ...response, ...head }));
     this.#runs.set(document.id, run);
     const work = this.#worker.work(run, holder).finally(() => this.#runs.delete(document.id));

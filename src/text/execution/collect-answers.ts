@@ -18,7 +18,6 @@ import {
   type EventSink,
   StreamSink,
 } from '../relay/event-sinks.ts';
-import { GuardedStream } from '../relay/guarded-stream.ts';
 import { isEventStream, readEvents } from '../relay/upstream-response.ts';
 import type { Outcome, TextExecution } from './execution.ts';
 
@@ -51,9 +50,9 @@ export async function collectAnswers(
   origin: ProviderOrigin,
   requestAnswer: RequestAnswer,
 ): Promise<Outcome> {
-  const { call, request, context, tracker, answers, drain } = execution;
+  const { request, context, tracker, answers, drain } = execution;
   const delivery: Delivery = { dialect: dialectNamed(request.dialect), context, choices };
-  const response = new GuardedStream(call.response, origin.apiKey, delivery.dialect);
+  const response = execution.openStream(origin.apiKey, delivery.dialect);
   const newSink = () =>
     request.stream
       ? new StreamSink(delivery, response, tracker)

@@ -9,14 +9,13 @@ import type { Ledger, Meter, MeterOptions } from '../billing/meter.ts';
 import { UsageTracker } from '../billing/usage-tracker.ts';
 import type {
   DialectName,
-  Json,
   NativePart,
   RequestSetting,
   TextRequest,
 } from '../canonical/canonical.ts';
 import type { Usage } from '../canonical/events.ts';
 import type { TextReport } from '../canonical/report.ts';
-import type { EncodeContext, ForwardedHeaders, Headers } from '../dialects/dialect.ts';
+import type { Dialect, EncodeContext, ForwardedHeaders, Headers } from '../dialects/dialect.ts';
 import type { RequestAddress } from '../dialects/endpoint.ts';
 import { Inspection } from '../dialects/inspection.ts';
 import { dialectNamed } from '../dialects/registry.ts';
@@ -30,8 +29,9 @@ import {
 } from '../policy/leave-out.ts';
 import type { Drain } from '../relay/drains.ts';
 import type { BufferSink, StreamSink } from '../relay/event-sinks.ts';
-import type { ResponseStream } from '../relay/guarded-stream.ts';
+import { GuardedStream, type ResponseStream } from '../relay/guarded-stream.ts';
 import type { StoredResponse } from '../stored/history.ts';
+import { changeFirst, type Keeping } from '../stored/response-frames.ts';
 
 /** How a route answered after the client was sent a part of the answer, or all of it. */
 export interface Outcome {
@@ -126,6 +126,12 @@ export class TextExecution {
     dialectNamed(this.call.dialect).fields.check(body, this.inspection, body);
   }
 
+  /** The client's stream for one attempt. @param secret the provider's key */
+  openStream(secret: string | undefined, dialect: Dialect): GuardedStream {
+    const change = this.keeping && changeFirst(this.keeping);
+    return new GuardedStream(this.call.response, secret, dialect, change);
+  }
+
   omit({ ignored = [], dropped = [] }: Partial<OmittedFields>): void {
     if (ignored.length + dropped.length === 0) return;
     const { omitted } = this;
@@ -134,14 +140,6 @@ export class TextExecution {
       dropped: [...omitted.dropped, ...dropped],
     };
   }
-}
-
-/** What is kept with an answer of responses. */
-interface Keeping extends Pick<StoredResponse, 'previous' | 'conversation'> {
-  /** The items of the request itself. */
-  readonly own: readonly Json[];
-  /** Whether the store keeps it. */
-  readonly isStored: boolean;
 }
 
 const NOTHING_OMITTED: OmittedFields = { ignored: [], dropped: [] };

@@ -8,7 +8,6 @@ import type { Dialect, Target } from '../dialects/dialect.ts';
 import { dialectNamed } from '../dialects/registry.ts';
 import { propertiesOf } from '../dialects/request-settings.ts';
 import { hasLongNames } from '../dialects/tool-names.ts';
-import { GuardedStream } from '../relay/guarded-stream.ts';
 import { renameModel } from '../relay/model-name.ts';
 import { Relay, recordAnswer } from '../relay/relay.ts';
 import { isEventStream, observeWhole, readJson } from '../relay/upstream-response.ts';
@@ -115,7 +114,7 @@ async function relayStream(
 ): Promise<Outcome> {
   const { call, context, tracker, publicModel, drain } = execution;
   const dialect = dialectNamed(target.dialect);
-  const response = new GuardedStream(call.response, provider.apiKey, dialect);
+  const response = execution.openStream(provider.apiKey, dialect);
   const relay = new Relay({
     dialect,
     context,

@@ -7,12 +7,16 @@ export class GuardedStream implements ResponseStream {
   readonly #response: ResponseStream;
   readonly #secret: string | undefined;
   readonly #filter: SplitKeyFilter | null;
+  readonly #change: ((frames: string | Buffer) => string | Buffer) | null;
 
+  /** @param change changes frames before they are written */
   constructor(
     response: ResponseStream,
     secret: string | undefined,
     { textMembers }: Pick<Dialect, 'textMembers'>,
+    change: ((frames: string | Buffer) => string | Buffer) | null = null,
   ) {
+    this.#change = change;
     this.#response = response;
     this.#secret = secret;
     const isSecret = secret !== undefined && secret.length >= MIN_KEY_LENGTH;
@@ -32,7 +36,7 @@ export class GuardedStream implements ResponseStream {
   }
 
   write(frames: string | Buffer): boolean {
-    const clean = redactKeyInBody(frames, this.#secret);
+    const clean = redactKeyInBody(this.#change?.(frames) ?? frames, this.#secret);
     const ready = this.#filter === null ? clean : this.#filter.push(clean);
     return ready === null || this.#response.write(ready);
   }

@@ -2,7 +2,7 @@ import { Failure } from '../../failure.ts';
 import { tryParseJson } from '../../schema/json.ts';
 import { isObject } from '../../schema/untrusted.ts';
 import type { Json } from '../canonical/canonical.ts';
-import { withResponses } from '../stored/response-frames.ts';
+import { storedHead, withResponses } from '../stored/response-frames.ts';
 import { StoredResponses } from '../stored/stored-responses.ts';
 import type { Stage } from './stage.ts';
 
@@ -13,11 +13,7 @@ export const storeAnswer: Stage = async (execution, { store }) => {
   if (keeping === null || outcome === null || outcome.failure !== null) return;
   const { own: input, previous, conversation } = keeping;
   let response: Json | null = null;
-  const head = {
-    store: keeping.isStored,
-    previous_response_id: previous,
-    ...(conversation !== null && { conversation: { id: conversation } }),
-  };
+  let head = storedHead(keeping);
   const read = (found: Json) => {
     response = { ...found, ...head };
     return response;
@@ -40,7 +36,7 @@ export const storeAnswer: Stage = async (execution, { store }) => {
     } catch (error) {
       // The client gets its answer, which says that it is not stored.
       if (!(error instanceof Failure)) throw error;
-      head.store = false;
+      head = { ...head, store: false };
     }
   }
   const change = (found: Json) => ({ ...found, ...head });

@@ -12,8 +12,11 @@ const NOTHING: Usage = { input: 0, output: 0, cachedInput: 0, cacheWrite: 0, rea
 export const warmUp: Stage = (execution) => {
   const { call, request, modelId } = execution;
   execution.context = { request, created: answerSeconds(), estimatedUsage: () => NOTHING };
-  const encoder = dialectNamed(call.dialect).encodeEvents(execution.context);
-  call.response.write(encoder.push({ type: 'start', id: null, model: modelId }));
+  const dialect = dialectNamed(call.dialect);
+  const encoder = dialect.encodeEvents(execution.context);
+  execution
+    .openStream(undefined, dialect)
+    .write(encoder.push({ type: 'start', id: null, model: modelId }));
   const end = { reason: 'stop', raw: null, stopSequence: null, usage: NOTHING } as const;
   execution.outcome = {
     body: null,

@@ -71,7 +71,14 @@ describe.each(FORMATS)('with a provider of %s, a response', (format) => {
     const { upstream } = gateway();
     const create = async (body: OpenAI.Responses.ResponseCreateParamsNonStreaming) => {
       if (!stream) return openai.responses.create(body);
-      return openai.responses.stream({ ...body, stream: true } as Streamed).finalResponse();
+      const events = openai.responses.stream({ ...body, stream: true } as Streamed);
+      const heads = new Set<string>();
+      for await (const event of events) {
+        if (!('response' in event)) continue;
+        heads.add(JSON.stringify([isStored(event.response), event.response.previous_response_id]));
+      }
+      expect([...heads]).toEqual([JSON.stringify([true, body.previous_response_id ?? null])]);
+      return events.finalResponse();
     };
     upstream.play(says('Hello Ada.'));
     const first = await create({ model, input: 'I am Ada.' });
