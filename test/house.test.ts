@@ -23,7 +23,7 @@ const FLOORS: readonly (readonly string[])[] = [
   ['config'],
   ['images', 'safety', 'exchanges'],
   ['store', 'upstream', 'schema', 'threads'],
-  ['failure', 'fair-semaphore', 'libc', 'folders', 'clients'],
+  ['failure', 'fair-semaphore', 'libc', 'folders', 'temporary', 'clients'],
   ['error-codes', 'warning-codes'],
 ];
 

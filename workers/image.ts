@@ -13,6 +13,9 @@ import { fileFailure } from '../src/images/file-error.ts';
 import type { Estimate, ImageInput } from '../src/images/input.ts';
 import { checkFileSize } from '../src/images/limits.ts';
 import type { OutputImage } from '../src/images/output.ts';
+import { decodeByProgram } from '../src/images/programs/decode.ts';
+import { isProgramFormat } from '../src/images/programs/readers.ts';
+import { formatOf } from '../src/images/sniff.ts';
 import type { Job, JobImage, JobResult, NamedImage } from '../src/operations/definition/job.ts';
 import { needsDate } from '../src/operations/definition/name-template.ts';
 import type { ThreadOperation } from '../src/operations/definition/operation.ts';
@@ -50,6 +53,9 @@ function takenOf({ exif }: Header): string | null {
 /** The part of an input that does not depend on its file. */
 type Context = Pick<ImageInput, 'limits' | 'admit' | 'withFile' | 'withNamed' | 'variables'>;
 
+/** Part of the deadline for programs, so that their files are removed before the pool ends the job. */
+const DEADLINE_SHARE = 0.9;
+
 /** The input of an open file, which is read at the first access. Hashing it neither decodes it nor loads sharp. */
 function inputOf(
   { limits, admit, withFile, withNamed, variables }: Context,
@@ -57,7 +63,9 @@ function inputOf(
 ): ImageInput {
   let file: Uint8Array | undefined;
   let bytes: Uint8Array | undefined;
+  const until = performance.now() + limits.deadline * DEADLINE_SHARE;
   return {
+    until,
     get file() {
       file ??= source?.read() ?? new Uint8Array();
       return file;
@@ -72,6 +80,11 @@ function inputOf(
     get bytes() {
       bytes ??= decodable(this);
       return bytes;
+    },
+    async load() {
+      const format = formatOf(this.file) ?? '';
+      bytes ??= isProgramFormat(format) ? await decodeByProgram(this, format) : undefined;
+      return this.bytes;
     },
     get sharp() {
       return loadDecoder(limits);

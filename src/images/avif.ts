@@ -11,7 +11,7 @@ export function readAvifColours(bytes: Uint8Array) {
 }
 
 /** Boxes of ISO base media files (ISO/IEC 14496-12, 4.2) up to the first truncated one. */
-function* boxes(bytes: Buffer) {
+export function* boxes(bytes: Buffer) {
   for (let at = 0; at + 8 <= bytes.length; ) {
     const size = bytes.readUInt32BE(at);
     const head = size === 1 ? 16 : 8;
@@ -19,7 +19,7 @@ function* boxes(bytes: Buffer) {
       size === 0 ? bytes.length - at : size === 1 ? Number(bytes.readBigUInt64BE(at + 8)) : size;
     if (length < head || at + length > bytes.length) return;
     const type = bytes.toString('latin1', at + 4, at + 8);
-    yield { type, body: bytes.subarray(at + head, at + length) };
+    yield { type, at, body: bytes.subarray(at + head, at + length) };
     at += length;
   }
 }

@@ -1,5 +1,7 @@
+import { READERS } from './programs/readers.ts';
+
 /** The formats that Oriel writes. */
-export const OUTPUT_FORMATS = ['jpeg', 'png', 'webp', 'avif', 'gif', 'tiff'] as const;
+export const OUTPUT_FORMATS = ['jpeg', 'png', 'webp', 'avif', 'gif', 'tiff', 'jxl'] as const;
 
 export type OutputFormat = (typeof OUTPUT_FORMATS)[number];
 
@@ -32,7 +34,8 @@ export interface FormatTraits extends Readonly<typeof USUAL> {
 /**
  * Traits of the formats. Default efforts balance size against time: AVIF effort 4 takes five times as long
  * as effort 3 for 3 % of size, PNG level 9 six times as long as level 6 for 2 %. JPEG has no scale of its
- * own: 7 and above mean mozjpeg's trellis quantisation, eight times the time for a tenth of the size.
+ * own: 7 and above mean mozjpeg's trellis quantisation, eight times the time for a tenth of the size. JPEG XL effort 7
+ * takes twice the time and memory of 5 for no size.
  */
 export const FORMATS: Readonly<Record<OutputFormat, FormatTraits>> = {
   jpeg: {
@@ -95,6 +98,15 @@ export const FORMATS: Readonly<Record<OutputFormat, FormatTraits>> = {
     lossless: 'always',
     effort: null,
   },
+  jxl: {
+    ...USUAL,
+    extensions: ['jxl'],
+    mediaType: 'image/jxl',
+    deep: true,
+    grey: true,
+    quality: 85,
+    effort: { min: 1, max: 9, default: 5 },
+  },
 };
 
 /** Extensions of images that are read in any case. */
@@ -106,7 +118,8 @@ export const READABLE_EXTENSIONS: readonly string[] = [
 /** Extensions of image files in folders, including unreadable formats, which are reported. */
 export const IMAGE_EXTENSIONS: readonly string[] = [
   ...READABLE_EXTENSIONS,
-  ...['heic', 'heif', 'svg', 'jxl', 'jp2'],
+  ...Object.values(READERS).flatMap(({ inFolders, extensions }) => (inFolders ? extensions : [])),
+  ...['svg', 'jp2'],
 ];
 
 /** The format of a file name extension, or null. */

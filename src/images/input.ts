@@ -39,6 +39,10 @@ export interface ImageInput {
    * first access may decode. @throws Failure with a file error code
    */
   readonly bytes: Uint8Array;
+  /** Decodes a file that needs an installed program, after which `bytes` are a PNG or JPEG. */
+  load(): Promise<Uint8Array>;
+  /** When the job misses its deadline, as performance.now(). */
+  readonly until: number;
   readonly limits: Limits;
   /** Checks an estimate before pixels are decoded. Throws if it exceeds the limits of the job. */
   readonly admit: (estimate: Estimate) => void;

@@ -18,6 +18,8 @@ export interface Limits {
   readonly svg: boolean;
   /** Flag or setting that allows SVG, for the error message. */
   readonly svgSwitch?: string;
+  /** Whether installed programs decode and encode formats that Oriel itself does not. */
+  readonly programs: boolean;
 }
 
 export const DEFAULT_LIMITS: Limits = {
@@ -27,6 +29,7 @@ export const DEFAULT_LIMITS: Limits = {
   side: 8192,
   deadline: 120_000,
   svg: false,
+  programs: false,
 };
 
 /** Checks the size of an input. @throws Failure file_too_large */

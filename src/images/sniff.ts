@@ -1,6 +1,8 @@
+import { type Fields, TiffBlock } from './exif/tiff-block.ts';
 import type { OutputFormat } from './formats.ts';
+import type { ProgramFormat } from './programs/readers.ts';
 
-export type InputFormat = OutputFormat | 'heic' | 'svg' | 'bmp' | 'ico';
+export type InputFormat = OutputFormat | ProgramFormat | 'svg' | 'bmp' | 'ico';
 
 /** The format of the first bytes: one that may be read, a known one that is not read, or null. */
 export type SniffResult =
@@ -17,13 +19,20 @@ const SIGNATURES: readonly (readonly [magic: string, sniffed: NonNullable<SniffR
   ['MM\0*', { format: 'tiff' }],
   ['II+\0', { format: 'tiff' }],
   ['MM\0+', { format: 'tiff' }],
-  ['\0\0\0\x0cJXL ', { unsupported: 'JPEG XL' }],
-  ['\xff\x0a', { unsupported: 'JPEG XL' }],
+  ['\0\0\0\x0cJXL ', { format: 'jxl' }],
+  ['\xff\x0a', { format: 'jxl' }],
   ['\0\0\0\x0cjP  ', { unsupported: 'JPEG 2000' }],
   ['\xff\x4f\xff\x51', { unsupported: 'JPEG 2000' }],
   ['8BPS', { unsupported: 'Photoshop' }],
-  ['%PDF-', { unsupported: 'PDF' }],
+  ['%PDF-', { format: 'pdf' }],
   ['\0\0\x01\0', { format: 'ico' }],
+  // Fujifilm, Olympus, Panasonic and Sigma.
+  ['FUJIFILMCCD-RAW', { format: 'raw' }],
+  ['IIRO', { format: 'raw' }],
+  ['IIRS', { format: 'raw' }],
+  ['MMOR', { format: 'raw' }],
+  ['IIU\0', { format: 'raw' }],
+  ['FOVb', { format: 'raw' }],
   ['qoif', { unsupported: 'QOI' }],
   ['v/1\x01', { unsupported: 'OpenEXR' }],
 ];
@@ -38,18 +47,20 @@ const BRANDS: Readonly<Record<string, NonNullable<SniffResult>>> = {
   heis: { format: 'heic' },
   hevc: { unsupported: 'animated HEIC' },
   hevx: { unsupported: 'animated HEIC' },
+  'crx ': { format: 'raw' },
   mif1: { format: 'heic' },
   msf1: { unsupported: 'animated HEIF' },
 };
 
-/** Detects a file's format by its content, never by its name. Reads at most the first 512 bytes. */
+/** Detects a file's format by its content, never by its name. Reads at most 512 bytes, and the directories of TIFF. */
 export function sniff(bytes: Uint8Array): SniffResult {
   const head = Buffer.from(
     bytes.buffer,
     bytes.byteOffset,
     Math.min(bytes.byteLength, 512),
   ).toString('latin1');
-  for (const [magic, sniffed] of SIGNATURES) if (head.startsWith(magic)) return sniffed;
+  const known = SIGNATURES.find(([magic]) => head.startsWith(magic))?.[1];
+  if (known) return 'format' in known && known.format === 'tiff' && isRaw(bytes) ? RAW : known;
   if (isBmp(head)) return { format: 'bmp' };
   if (head.startsWith('RIFF') && head.startsWith('WEBP', 8)) return { format: 'webp' };
   if (head.startsWith('ftyp', 4)) {
@@ -67,6 +78,35 @@ export function sniff(bytes: Uint8Array): SniffResult {
   return null;
 }
 
+const RAW = { format: 'raw' } as const;
+const TAGS = { photometric: 262, directories: 330, dngVersion: 50_706 } as const;
+/** Interpretations of samples behind a colour filter, and of such samples after interpolation (DNG 1.6). */
+const SENSOR = [32_803, 34_892];
+const MAX_DIRECTORIES = 8;
+
+/** Whether a TIFF file has samples of a camera's sensor, in its first directory or in those below it. */
+function isRaw(bytes: Uint8Array): boolean {
+  const block = TiffBlock.open(bytes);
+  const first = block?.directory(block.start);
+  if (!block || !first) return false;
+  // Canon's mark follows the header.
+  if (first.has(TAGS.dngVersion) || (bytes[8] === 0x43 && bytes[9] === 0x52)) return true;
+  const numbers = (fields: Fields | null, tag: number) => {
+    const field = fields?.get(tag);
+    return field && field.count <= MAX_DIRECTORIES ? (block.numbers(field) ?? []) : [];
+  };
+  const below = numbers(first, TAGS.directories).map((offset) => block.directory(offset ?? 0));
+  return [first, ...below].some((fields) =>
+    numbers(fields, TAGS.photometric).some((value) => SENSOR.includes(value ?? 0)),
+  );
+}
+
+/** The format of a file that may be read; null for others. */
+export function formatOf(bytes: Uint8Array): InputFormat | null {
+  const sniffed = sniff(bytes);
+  return sniffed && 'format' in sniffed ? sniffed.format : null;
+}
+
 /** Whether bytes begin a BMP file: its two letters begin texts too, so the size of the header counts as well. */
 function isBmp(head: string): boolean {
   if (!head.startsWith('BM') || !head.startsWith('\0\0\0', 15)) return false;
@@ -76,8 +116,6 @@ function isBmp(head: string): boolean {
 
 /** Programs that convert images of formats that are not read, where ImageMagick is not the best. */
 const CONVERTERS: Readonly<Record<string, string>> = {
-  'JPEG XL': 'djxl (libjxl) makes PNG of them',
-  PDF: 'pdftoppm (poppler) makes PNG of their pages',
   'animated AVIF': 'avifdec (libavif) makes PNG of their frames',
 };
 
@@ -86,7 +124,3 @@ export function unsupportedMessage(format: string): string {
   const converter = CONVERTERS[format] ?? 'magick (ImageMagick) makes PNG of them';
   return `${format} images are not supported; ${converter}`;
 }
-
-/** sharp's libheif has no decoder of HEVC, whose patents are licensed. */
-export const HEIC_UNSUPPORTED =
-  'HEIC images (HEVC) cannot be decoded; heif-convert (libheif) or sips (macOS) makes JPEG of them';

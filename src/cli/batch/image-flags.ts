@@ -104,5 +104,6 @@ export function readLimits(given: Flags): Limits {
     deadline: flags.timeout * 1000,
     svg: flags.allowSvg,
     svgSwitch: '--allow-svg',
+    programs: true,
   };
 }

@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process';
 import { lstatSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { makeTemporaryFolder } from '../../temporary.ts';
 import { usageFailure } from '../command/command.ts';
-import { makeTemporaryFolder } from '../files/temporary.ts';
 
 /** Files that changed since a commit. */
 export type ChangedFiles = ReturnType<typeof findChangedFiles>;

@@ -3,7 +3,7 @@ import { access, open, rm, stat, statfs } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { checkDataFolder } from '../../store/data-folder.ts';
 import { SecretKeys, secretKeyFile } from '../../store/secret-key.ts';
-import { temporaryName } from '../files/temporary.ts';
+import { temporaryName } from '../../temporary.ts';
 import { humanBytes } from '../terminal/terminal.ts';
 import {
   type Examined,

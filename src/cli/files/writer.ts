@@ -4,8 +4,8 @@ import { promisify } from 'node:util';
 import { Failure } from '../../failure.ts';
 import { makeFolders } from '../../folders.ts';
 import { type FileRecord, OUTPUT_OUTDATED } from '../../operations/batch/batch-record.ts';
+import { removeTemporaries, temporaryName } from '../../temporary.ts';
 import type { Input } from './inputs.ts';
-import { removeTemporaries, temporaryName } from './temporary.ts';
 
 const REASONS: Readonly<Record<string, string>> = {
   ENOENT: 'no folder can be made there',

@@ -153,6 +153,11 @@ const batch = v.strictObject({
     DEFAULT_LIMITS.svg,
     'Whether SVG is read. A small SVG file can take much work.',
   ),
+  programs: withDefault(
+    v.boolean(),
+    true,
+    'Whether installed programs read HEIC, JPEG XL, camera raw and PDF, and write JPEG XL.',
+  ),
 });
 
 const overload = v.strictObject({

@@ -97,10 +97,11 @@ export async function sendBatch(
   return undefined;
 }
 
-function limitsOf({ pixels, frames, side, deadline, svg }: AppContext['config']['batch']): Limits {
+function limitsOf(batch: AppContext['config']['batch']): Limits {
+  const { pixels, frames, side, deadline, svg, programs } = batch;
   const { fileBytes } = DEFAULT_LIMITS;
   const svgSwitch = "the operator's setting batch.svg";
-  return { fileBytes, pixels, frames, side, deadline, svg, svgSwitch };
+  return { fileBytes, pixels, frames, side, deadline, svg, svgSwitch, programs };
 }
 
 function variablesOf(index: number, { filename }: FormFile) {

@@ -1,7 +1,7 @@
 import { forPixels, type ImageInput } from '../input.ts';
 import { checkPixels } from '../limits.ts';
 import { completePng } from '../png/png.ts';
-import { sniff } from '../sniff.ts';
+import { formatOf } from '../sniff.ts';
 import { type BitmapFormat, type Dib, damaged, readDib } from './dib.ts';
 import { largestOfIco } from './ico.ts';
 import { tiffCanvas } from './tiff-canvas.ts';
@@ -244,8 +244,7 @@ export function decodable({
   limits,
   admit,
 }: Pick<ImageInput, 'file' | 'limits' | 'admit'>): Uint8Array {
-  const sniffed = sniff(file);
-  const format = sniffed && 'format' in sniffed ? sniffed.format : null;
+  const format = formatOf(file);
   if (format !== 'bmp' && format !== 'ico') return completePng(file);
   if (format === 'ico') {
     const { bytes, isPng } = largestOfIco(file);

@@ -1,7 +1,8 @@
 import { Failure } from '../../failure.ts';
 import { fileFailure } from '../file-error.ts';
 import type { ImageInput, SharpOptions } from '../input.ts';
-import { HEIC_UNSUPPORTED, type InputFormat, sniff } from '../sniff.ts';
+import { isProgramFormat, READERS } from '../programs/readers.ts';
+import { type InputFormat, sniff } from '../sniff.ts';
 
 /** Prefixes of the error messages of each loader of libvips. */
 const LOADER_PREFIXES: Readonly<Record<InputFormat, RegExp>> = {
@@ -11,7 +12,10 @@ const LOADER_PREFIXES: Readonly<Record<InputFormat, RegExp>> = {
   gif: /^(gifload|gifload_base|nsgif): /,
   tiff: /^(tiff2vips|TIFF\w+): /,
   avif: /^(heif|heifload): /,
-  heic: /^(heif|heifload): /,
+  heic: /^(heif|heifload|vipspng): /,
+  jxl: /^vipspng: /,
+  pdf: /^vipspng: /,
+  raw: /^VipsJpeg: /,
   svg: /^(svgload|svgload_base): /,
   bmp: /^(tiff2vips|TIFF\w+): /,
   ico: /^(vipspng|tiff2vips|TIFF\w+): /,
@@ -29,7 +33,6 @@ export async function diagnose(error: unknown, input: ImageInput): Promise<Failu
   if (!sniffed || 'unsupported' in sniffed)
     return fileFailure('processing_failed', firstLine(text), error);
   const { format } = sniffed;
-  if (format === 'heic') return fileFailure('unsupported_format', HEIC_UNSUPPORTED, error);
   // sharp itself throws this before it decodes anything.
   if (/not supported for multi-page/i.test(text)) {
     const message = `${firstLine(text)}; animated "first" takes one frame`;
@@ -47,7 +50,7 @@ export async function diagnose(error: unknown, input: ImageInput): Promise<Failu
   const detail = message ? `: ${message.replace(LOADER_PREFIXES[format], '').trim()}` : '';
   return fileFailure(
     'corrupt_image',
-    `this ${format.toUpperCase()} image is damaged${detail}`,
+    `this ${isProgramFormat(format) ? READERS[format].label : format.toUpperCase()} image is damaged${detail}`,
     error,
   );
 }

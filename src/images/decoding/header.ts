@@ -4,6 +4,7 @@ import type { ImageInput } from '../input.ts';
 import { checkPixels, type Limits } from '../limits.ts';
 import type { Warning } from '../output.ts';
 import { countApngFrames, hasDensity } from '../png/png.ts';
+import { isProgramFormat, READERS } from '../programs/readers.ts';
 import { type InputFormat, sniff, unsupportedMessage } from '../sniff.ts';
 import { codedColours, colourWarnings, findRawSamples } from './samples.ts';
 import { toneCurveOf } from './tone-curve.ts';
@@ -13,6 +14,7 @@ export type Header = Readonly<Awaited<ReturnType<typeof readHeader>>>;
 
 /** Media types of formats that Oriel decodes to another one for libvips. */
 const MEDIA_TYPES: Partial<Readonly<Record<InputFormat, string>>> = {
+  ...Object.fromEntries(Object.entries(READERS).map(([name, { mediaType }]) => [name, mediaType])),
   bmp: 'image/bmp',
   ico: 'image/vnd.microsoft.icon',
 };
@@ -21,9 +23,10 @@ const MEDIA_TYPES: Partial<Readonly<Record<InputFormat, string>>> = {
  * Reads the header and checks one frame against the limits before a pixel is decoded. Callers that decode
  * more than one frame call `checkFrames` first.
  *
+ * @param options.decode whether a program decodes the pixels of its format; libvips reads the header of HEIC without
  * @throws Failure with a file error code
  */
-export async function readHeader(input: ImageInput) {
+export async function readHeader(input: ImageInput, { decode = true } = {}) {
   const { file, limits, sharp } = input;
   if (file.byteLength === 0) throw fileFailure('empty_file', 'the file is empty');
   const sniffed = sniff(file);
@@ -39,9 +42,12 @@ export async function readHeader(input: ImageInput) {
     );
   }
   const { format } = sniffed;
-  const { bytes } = input;
+  const isLoaded = isProgramFormat(format) && (decode || format !== 'heic');
+  const bytes = isLoaded ? await input.load() : input.bytes;
+  /** The format of the bytes for libvips. */
+  const coding = isLoaded ? (format === 'raw' ? 'jpeg' : 'png') : format;
   const metadata = await sharp(bytes, { limitInputPixels: false }).metadata();
-  if (format === 'png' && !hasDensity(bytes)) delete metadata.density;
+  if (coding === 'png' && !hasDensity(bytes)) delete metadata.density;
   // HEIF counts the tiles of a grid as pages unless they are marked hidden. The picture of such a
   // file is its primary item (ISO/IEC 23008-12, 6.6), which the decoder reads.
   const pages = format === 'avif' || format === 'heic' ? 1 : (metadata.pages ?? 1);
@@ -49,10 +55,10 @@ export async function readHeader(input: ImageInput) {
   checkPixels({ width, height, pages: 1 }, limits);
   const isDeepGrey = metadata.space === 'grey16';
   /** Conversion that the decoder's samples need; null if they need none. */
-  const raw = findRawSamples(format, bytes, metadata.hasProfile);
+  const raw = findRawSamples(coding, bytes, metadata.hasProfile);
   /** Warnings for every output of this image. */
   const warnings: readonly Warning[] = colourWarnings(
-    codedColours(format, bytes),
+    codedColours(coding, bytes),
     metadata.hasProfile,
   );
   return {
@@ -64,7 +70,7 @@ export async function readHeader(input: ImageInput) {
     /** Frames or pages that the decoder can read. */
     pages,
     /** Frames or pages of the file: more than `pages` for an animated PNG, of which the first is read. */
-    storedPages: format === 'png' ? countApngFrames(bytes) : pages,
+    storedPages: coding === 'png' ? countApngFrames(bytes) : pages,
     /** Whether several frames are an animation, not pages of a document. */
     animated: pages > 1 && (format === 'gif' || format === 'webp'),
     hasAlpha: metadata.hasAlpha,

@@ -1,5 +1,7 @@
 import type { ImageInput } from '../input.ts';
 import { completePng } from '../png/png.ts';
+import { decodeByProgram } from '../programs/decode.ts';
+import { formatOf } from '../sniff.ts';
 import { type Header, readHeader } from './header.ts';
 import { type Pixels, read, readSamples } from './pixels.ts';
 import { readDisplayed } from './true-colours.ts';
@@ -23,7 +25,9 @@ export async function readStored(input: ImageInput, header: Header) {
 /** An encoded image as an input. */
 export async function openEncoded(input: ImageInput, file: Uint8Array) {
   const { sharp } = input;
-  const encoded = { ...input, sharp, file, bytes: completePng(file), admit: () => {} };
+  const own = { ...input, sharp, file, admit: () => {} };
+  const bytes = formatOf(file) === 'jxl' ? await decodeByProgram(own, 'jxl') : completePng(file);
+  const encoded = { ...own, bytes, load: async () => bytes };
   return { input: encoded, header: await readHeader(encoded) };
 }
 

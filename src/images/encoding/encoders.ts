@@ -104,6 +104,9 @@ export function writeAs(
       });
     case 'gif':
       return image.gif({ effort, progressive, ...palette, ...timing });
+    case 'jxl':
+      // The input of the program that writes JPEG XL.
+      return image.png({ compressionLevel: 1 });
     case 'tiff':
       return image.tiff({ compression: 'deflate', predictor: 'horizontal' });
   }

@@ -8,6 +8,7 @@ import { hasGainMap } from '../jpeg/pictures.ts';
 import { jpegWithPhotoshop, photoshopOf } from '../metadata/iptc.ts';
 import { attachExif, keepMetadata, withCopyright } from '../metadata/policy.ts';
 import type { EncodingResult } from '../output.ts';
+import { encodeJxl } from '../programs/decode.ts';
 import { effortFor, ignoredSettings, isQuantised, timingOf, writeAs } from './encoders.ts';
 import { type EncodingWork, estimateEncoding, estimateSearch } from './estimate.ts';
 import { type EncodingOptions, isSearched } from './options.ts';
@@ -153,7 +154,9 @@ export async function encode(
           profiled: policy === 'icc' || policy === 'all',
           input,
         })
-      : data;
+      : to === 'jxl'
+        ? await encodeJxl(input, data, { ...options, effort: effortFor(to, options) })
+        : data;
   const photoshop = policy === 'all' ? photoshopOf(header.format, input.bytes) : null;
   const pages = facts.frames > 1 ? await countPages(input, data) : 1;
   const size = { width: info.width, height: info.pageHeight ?? info.height };

@@ -2,6 +2,7 @@ import { estimateDecoding } from '../decoding/estimate.ts';
 import type { Facts, Header } from '../decoding/header.ts';
 import type { OutputFormat } from '../formats.ts';
 import { type Estimate, forPixels } from '../input.ts';
+import { jxlPixelBytes } from '../programs/decode.ts';
 import { MAX_TRIALS } from './quality-search.ts';
 
 /** Microseconds of CPU per pixel by effort, from 0, for photographs; noise takes three times as much. */
@@ -34,6 +35,7 @@ const ENCODING: Readonly<
   }),
   gif: ({ effort }) => ({ bytes: 15, microseconds: 0.2 + effort * 0.15 }),
   tiff: (_, { deep }) => ({ bytes: deep ? 8 : 4, microseconds: 0.08 }),
+  jxl: (work) => ({ bytes: jxlPixelBytes(work), microseconds: work.lossless ? 0.6 : 0.2 }),
 };
 
 export interface EncodingWork {
@@ -97,6 +99,7 @@ const CANDIDATES: Readonly<Record<OutputFormat, { bytes: number; microseconds: n
   tiff: { bytes: 12, microseconds: 0.3 },
   jpeg: { bytes: 24, microseconds: 0.5 },
   avif: { bytes: 0, microseconds: 0 },
+  jxl: { bytes: 110, microseconds: 0.8 },
 };
 
 /** Estimates the lossless optimisation of some frames. */

@@ -118,6 +118,7 @@ const CANDIDATES: Readonly<Record<OutputFormat, Candidates>> = {
   webp: webpCandidates,
   gif: gifCandidates,
   tiff: async (_, { encode }) => [await encode()],
+  jxl: async (_, { encode }) => [await encode()],
   // No encoder gives the pixels of a lossy AVIF in fewer bytes.
   avif: async () => [],
 };

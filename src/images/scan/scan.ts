@@ -15,6 +15,7 @@ import { editWebp } from '../metadata/webp.ts';
 import { withoutGps } from '../metadata/xmp.ts';
 import { pngChunks } from '../png/chunks.ts';
 import { exifOfText } from '../png/png.ts';
+import { isProgramFormat } from '../programs/readers.ts';
 import { sniff } from '../sniff.ts';
 import { WEBP_HEADER_BYTES, type WebpChunk, webpOf } from '../webp.ts';
 
@@ -65,7 +66,7 @@ async function scanFormat(input: ImageInput, kinds: readonly string[]): Promise<
   if (sniffed === null) throw fileFailure('unsupported_format', 'not an image of a known format');
   if ('unsupported' in sniffed) return { format: sniffed.unsupported, metadata: [] };
   const { format } = sniffed;
-  if (format === 'svg' || format === 'heic') return { format, metadata: [] };
+  if (format === 'svg' || isProgramFormat(format)) return { format, metadata: [] };
   const skim = SKIMMED[format as keyof typeof SKIMMED];
   if (!skim) return scanDecoded(input, kinds);
   const { width, height, exif, edit } = skim(input);

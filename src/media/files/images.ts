@@ -24,8 +24,8 @@ export const MAX_IMAGE_BYTES = DEFAULT_LIMITS.fileBytes;
 /** The operator's limits for decoding one image. @param fileBytes bytes of its file */
 export function imageLimits(batch: Config['batch'], fileBytes: number): Limits {
   const { pixels, frames, side, deadline } = batch;
-  // Tasks neither take nor give SVG, whatever the operator allows in batches.
-  return { fileBytes, pixels, frames, side, deadline, svg: false };
+  // Tasks neither take nor give SVG and formats of programs, whatever the operator allows in batches.
+  return { fileBytes, pixels, frames, side, deadline, svg: false, programs: false };
 }
 
 interface StoreImageOptions {

@@ -16,6 +16,7 @@ export const ENCODING_COST: Readonly<Record<OutputFormat, number>> = {
   avif: 2500,
   gif: 1000,
   tiff: 350,
+  jxl: 1000,
 };
 
 export const convert = defineOperation({
@@ -33,7 +34,7 @@ export const convert = defineOperation({
     rule((options) => {
       const { format, lossless } = options;
       return lossless && FORMATS[format].lossless === 'never'
-        ? ['lossless', `${format} cannot be lossless; png, webp, avif and tiff can`]
+        ? ['lossless', `${format} cannot be lossless; png, webp, avif, tiff and jxl can`]
         : encodingFault(options);
     }),
   ),

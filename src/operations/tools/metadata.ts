@@ -45,7 +45,7 @@ export const metadata = defineOperation({
     'metadata --strip gps --out public *.jpg',
   ],
   async run(input, { exif, gps }) {
-    const header = await readHeader(input);
+    const header = await readHeader(input, { decode: false });
     const { format, mediaType, width, height, storedPages, metadata: stored } = header;
     const tags = header.exif && readExif(header.exif);
     const position = gps && tags ? gpsPosition(tags) : null;

@@ -25,6 +25,7 @@ import {
   type Search,
   type Warning,
 } from '../../images/output.ts';
+import { isProgramFormat } from '../../images/programs/readers.ts';
 import { rule } from '../../schema/fields.ts';
 import { defineOperation } from '../definition/operation.ts';
 import { runSteps } from '../definition/run-steps.ts';
@@ -160,7 +161,7 @@ function withoutLoss(
   const isLossy =
     format === 'jpeg' ||
     format === 'avif' ||
-    format === 'heic' ||
+    isProgramFormat(format) ||
     (format === 'webp' && !isLosslessWebp(file));
   return { ...options, lossless: !isLossy && FORMATS[to].lossless === 'optional' };
 }

@@ -23,6 +23,8 @@ async function opened(): Promise<WeakRef<Uint8Array>> {
       limits: DEFAULT_LIMITS,
       sharp,
       variables: {},
+      until: 0,
+      load: async () => file,
     },
     admit: () => {},
     withFile: () => Promise.reject(new Error('no file')),

@@ -21,6 +21,7 @@ const LIMITS: Job['limits'] = {
   side: 1000,
   deadline: 1000,
   svg: false,
+  programs: false,
 };
 
 /** A pool whose jobs end when the test calls `end`. */

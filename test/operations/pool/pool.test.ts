@@ -19,6 +19,7 @@ const LIMITS: Job['limits'] = {
   side: 1000,
   deadline: 30_000,
   svg: false,
+  programs: false,
 };
 
 /** A job for the obedient worker. */

@@ -39,7 +39,10 @@ export function removeTemporaries(folder: string): void {
 export function makeTemporaryFolder(purpose: string) {
   removeTemporaries(tmpdir());
   const path = mkdtempSync(join(tmpdir(), `oriel-${purpose}-${process.pid}-`));
-  const remove = () => rmSync(path, { recursive: true, force: true, maxRetries: 3 });
+  const remove = () => {
+    process.off('exit', remove);
+    rmSync(path, { recursive: true, force: true, maxRetries: 3 });
+  };
   process.once('exit', remove);
   return { path, remove };
 }

@@ -1,0 +1,126 @@
+import { readdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { makeTemporaryFolder } from '../../temporary.ts';
+import { readAvifColours } from '../avif.ts';
+import { fileFailure } from '../file-error.ts';
+import { FORMATS } from '../formats.ts';
+import { profileOfCode } from '../icc.ts';
+import { forPixels, type ImageInput } from '../input.ts';
+import { checkPixels } from '../limits.ts';
+import { jxlWithMetadata, metadataOfJxl } from './jxl-boxes.ts';
+import { pngWithSource, type SourceMetadata, splitPng } from './png-metadata.ts';
+import { JXL_WRITER, type ProgramFormat, READERS } from './readers.ts';
+import { checkPrograms, runProgram } from './run-program.ts';
+
+/** Bytes of a pixel in a file that a program writes: four channels of sixteen bits. */
+const PIXEL_BYTES = 8;
+
+/** Lets programs work on a file in a folder of their own. @returns the largest file that they write, or null */
+async function inFolder(
+  files: Readonly<Record<string, Uint8Array>>,
+  work: (folder: string) => Promise<unknown>,
+): Promise<Buffer | null> {
+  const { path: folder, remove } = makeTemporaryFolder('program');
+  try {
+    for (const [name, bytes] of Object.entries(files)) writeFileSync(join(folder, name), bytes);
+    await work(folder);
+    keepLargest(folder);
+    return readdirSync(folder).includes(RESULT) ? readFileSync(join(folder, RESULT)) : null;
+  } finally {
+    remove();
+  }
+}
+
+const RESULT = 'result';
+
+/** Keeps the largest file that a program has written: of several pictures or previews, the main one. */
+function keepLargest(folder: string): void {
+  const names = readdirSync(folder).filter((name) => name.startsWith('out'));
+  const sizes = names.map((name) => ({ name, size: statSync(join(folder, name)).size }));
+  const [largest] = sizes.sort((one, other) => other.size - one.size);
+  if (largest) renameSync(join(folder, largest.name), join(folder, RESULT));
+}
+
+/** Sides of a file, and metadata that its program does not pass on. */
+interface SourceFacts extends SourceMetadata {
+  readonly width?: number;
+  readonly height?: number;
+}
+
+async function readFacts(
+  { file, sharp }: Pick<ImageInput, 'file' | 'sharp'>,
+  format: ProgramFormat,
+): Promise<SourceFacts> {
+  if (format !== 'heic') return format === 'jxl' ? metadataOfJxl(file) : {};
+  const { width, height, exif, xmp, icc } = await sharp(file, {
+    limitInputPixels: false,
+  }).metadata();
+  const coded = readAvifColours(file)?.coded;
+  return { exif, xmp, icc: icc ?? (coded && profileOfCode(coded)) ?? undefined, width, height };
+}
+
+/**
+ * Decodes the first picture of a file by an installed program.
+ *
+ * @returns an upright PNG with the metadata of the file; for a raw file its preview, a JPEG
+ * @throws Failure with a file error code
+ */
+export async function decodeByProgram(
+  input: Pick<ImageInput, 'file' | 'limits' | 'until' | 'admit' | 'sharp'>,
+  format: ProgramFormat,
+): Promise<Uint8Array> {
+  const { file, limits, until, admit } = input;
+  const { label, programs, cost, probe, sides, scale = 1, runs } = READERS[format];
+  checkPrograms(READERS[format], limits);
+  const facts = await readFacts(input, format);
+  const bytes = await inFolder({ in: file }, async (folder) => {
+    const small = { memory: 0, fileBytes: 0, until };
+    const text = probe && (await runProgram(programs[1]!, probe, folder, small));
+    const printed = (text && sides?.exec(text)?.slice(1)) || [facts.width, facts.height];
+    const [width = 0, height = 0] = printed.map((side) => Math.round(Number(side ?? 0) * scale));
+    const pixels = width * height;
+    if (probe && !pixels) throw fileFailure('corrupt_image', `this ${label} image has no size`);
+    checkPixels({ width, height, pages: 1 }, limits);
+    const work = forPixels(pixels || file.byteLength, ...cost);
+    admit(work);
+    const fileBytes = (pixels || limits.pixels) * PIXEL_BYTES;
+    for (const args of runs) {
+      await runProgram(programs[0]!, args, folder, { memory: work.bytes, fileBytes, until });
+      keepLargest(folder);
+    }
+  });
+  if (bytes === null) throw fileFailure('corrupt_image', `this ${label} image has no picture`);
+  return format === 'heic' || format === 'jxl' ? pngWithSource(bytes, facts) : bytes;
+}
+
+interface JxlOptions {
+  readonly quality?: number | undefined;
+  readonly lossless: boolean;
+  readonly effort: number;
+}
+
+/** Bytes of memory for each pixel, measured with libjxl 0.7 on 12 megapixels. */
+export function jxlPixelBytes({ lossless, effort }: Omit<JxlOptions, 'quality'>): number {
+  if (effort === 9) return 280;
+  return lossless || effort >= 7 ? 100 : 60;
+}
+
+/** Encodes a PNG as JPEG XL by `cjxl`, with its colour profile, EXIF and XMP. @throws Failure with a file error code */
+export async function encodeJxl(
+  { limits, until }: Pick<ImageInput, 'limits' | 'until'>,
+  source: Uint8Array,
+  options: JxlOptions,
+): Promise<Uint8Array> {
+  checkPrograms(JXL_WRITER, limits);
+  const { png, ...metadata } = splitPng(source);
+  const { quality = FORMATS.jxl.quality, lossless, effort } = options;
+  const target = lossless ? '-d 0' : `-q ${quality}`;
+  const args = `--quiet --num_threads=1 ${target} -e ${effort} in.png out.jxl`;
+  const memory = png.readUInt32BE(16) * png.readUInt32BE(20) * jxlPixelBytes(options);
+  const fileBytes = 2 * source.byteLength;
+  const run = (folder: string) =>
+    runProgram(JXL_WRITER.programs[0]!, args, folder, { memory, fileBytes, until });
+  const jxl = await inFolder({ 'in.png': png }, run);
+  if (jxl === null) throw fileFailure('processing_failed', 'cjxl wrote no file');
+  return jxlWithMetadata(jxl, metadata);
+}

@@ -1,0 +1,53 @@
+import { ORIENTATION } from '../exif/tags.ts';
+import { openExif } from '../exif/tiff-block.ts';
+import { pngChunk, pngChunks, pngOf } from '../png/chunks.ts';
+import { pngWithProfile } from '../png/png.ts';
+
+/** Metadata of a file that a program decodes or writes. */
+export interface SourceMetadata {
+  readonly exif?: Uint8Array | undefined;
+  readonly xmp?: Uint8Array | undefined;
+  readonly icc?: Uint8Array | undefined;
+}
+
+const METADATA = ['eXIf', 'tEXt', 'zTXt', 'iTXt'];
+const XMP = Buffer.from('XML:com.adobe.xmp\0\0\0\0\0', 'latin1');
+const PREFIX = 'Exif\0\0';
+
+/** The EXIF block of an upright picture, without the prefix that only JPEG has. */
+function uprightExif(block: Uint8Array): Buffer {
+  const copy = Buffer.from(block);
+  const exif = copy.indexOf(PREFIX) === 0 ? copy.subarray(PREFIX.length) : copy;
+  const tiff = openExif(exif);
+  const field = tiff?.directory(tiff.start)?.get(ORIENTATION);
+  if (!field) return exif;
+  const end = field.offset + field.type.bytes;
+  exif.fill(0, field.offset, end)[tiff?.littleEndian ? field.offset : end - 1] = 1;
+  return exif;
+}
+
+/**
+ * A PNG of upright pixels with the metadata of its source instead of its own. Decoders of HEIC and JPEG XL rotate the
+ * pixels by the file's transformations, and keep an orientation in EXIF that would rotate them again.
+ */
+export function pngWithSource(png: Uint8Array, { exif, xmp, icc }: SourceMetadata): Buffer {
+  const { png: bare } = splitPng(png);
+  const [head, ...others] = [...pngChunks(bare)];
+  const added = [
+    ...(exif ? [pngChunk('eXIf', uprightExif(exif))] : []),
+    ...(xmp ? [pngChunk('iTXt', Buffer.concat([XMP, xmp]))] : []),
+  ];
+  const complete = head ? pngOf([head, ...added, ...others]) : bare;
+  return icc ? pngWithProfile(complete, icc) : complete;
+}
+
+/** A PNG without metadata beside its colours, and the metadata. */
+export function splitPng(png: Uint8Array): SourceMetadata & { readonly png: Buffer } {
+  const chunks = [...pngChunks(png)];
+  const packet = chunks.find(({ name, data }) => name === 'iTXt' && data.indexOf(XMP) === 0);
+  return {
+    png: pngOf(chunks.filter(({ name }) => !METADATA.includes(name))),
+    exif: chunks.find(({ name }) => name === 'eXIf')?.data,
+    xmp: packet?.data.subarray(XMP.length),
+  };
+}

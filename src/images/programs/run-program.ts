@@ -1,0 +1,122 @@
+import { execFile } from 'node:child_process';
+import { accessSync, constants, statSync } from 'node:fs';
+import { delimiter, isAbsolute, join } from 'node:path';
+import { sizeText } from '../byte-size.ts';
+import { fileFailure } from '../file-error.ts';
+import type { Limits } from '../limits.ts';
+import type { Programs } from './readers.ts';
+
+const found = new Map<string, string | undefined>();
+
+/** The first of some programs in PATH, which is searched once. Relative folders of PATH are ignored. */
+export function findProgram(names: readonly string[]): string | undefined {
+  for (const name of names) {
+    if (!found.has(name)) {
+      const folders = (process.env['PATH'] ?? '').split(delimiter).filter(isAbsolute);
+      found.set(name, folders.map((folder) => join(folder, name)).find(isExecutable));
+    }
+  }
+  return names.map((name) => found.get(name)).find((path) => path !== undefined);
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return statSync(path).isFile();
+  } catch {
+    return false;
+  }
+}
+
+/** What bounds programs on Linux: memory, time and files, the terminal's signals, and the life of their parent. */
+const LIMITERS: Programs = {
+  label: '',
+  programs: process.platform === 'linux' ? [['prlimit'], ['setsid'], ['setpriv']] : [],
+  packages: ['util-linux', 'util-linux', 'util-linux'],
+};
+
+/** The sentence about the programs of a format that are not installed; null where all are. */
+export function missingPrograms({ label, programs, packages }: Programs): string | null {
+  const missing = programs.find((names) => findProgram(names) === undefined);
+  if (!missing) return label === '' ? null : missingPrograms(LIMITERS);
+  const [debian, fedora, macos] = packages;
+  return `${missing.join(' or ')} is not installed: apt install ${debian} (Debian), dnf install ${fedora} (Fedora), brew install ${macos} (macOS)`;
+}
+
+/** @throws Failure unsupported_format where the programs of a format are switched off or not installed */
+export function checkPrograms(format: Programs, { programs }: Pick<Limits, 'programs'>): void {
+  const off = 'are not supported here: programs for them are switched off';
+  const missing = missingPrograms(format);
+  const fault = programs ? missing && `need a program: ${missing}` : off;
+  if (fault) throw fileFailure('unsupported_format', `${format.label} images ${fault}`);
+}
+
+/** Limits of one run. */
+export interface ProgramLimits {
+  /** Bytes of private memory for its pixels. */
+  readonly memory: number;
+  /** Bytes of each file that it writes. */
+  readonly fileBytes: number;
+  /** Time at which it is killed, as performance.now(). */
+  readonly until: number;
+}
+
+/** Memory of a program beside its pixels: libraries, stacks of threads, fonts. */
+const OVERHEAD_BYTES = 256 * 2 ** 20;
+/** Factor by which costs of pixels may be too low. */
+const TOLERANCE = 1.5;
+/** Most bytes of a program's messages. */
+const MAX_TEXT = 64 * 1024;
+
+/**
+ * Runs an installed program in a folder, without a shell and with none of the environment but PATH.
+ *
+ * @returns its standard output
+ * @throws Failure timeout; corrupt_image with the program's message if it fails; worker_crashed if a signal ends it
+ */
+export async function runProgram(
+  names: readonly string[],
+  args: string,
+  folder: string,
+  { memory, fileBytes, until }: ProgramLimits,
+): Promise<string> {
+  const milliseconds = Math.max(1, Math.ceil(until - performance.now()));
+  const data = Math.ceil((memory * TOLERANCE + OVERHEAD_BYTES) / 2 ** 20) * 2 ** 20;
+  // Threads count together, and HEIC has four.
+  const seconds = Math.ceil(milliseconds / 1000) * 4;
+  const bounds = `--data=${data} --fsize=${fileBytes + 2 ** 20} --core=0 --cpu=${seconds}`;
+  const [limit, detach, bind] = LIMITERS.programs.map((own) => findProgram(own)!);
+  const limited = [limit, ...bounds.split(' '), detach, bind, '--pdeathsig', 'KILL', '--'];
+  const [command, ...words] = [...(bind ? limited : []), findProgram(names), ...args.split(' ')];
+  const options = {
+    cwd: folder,
+    env: { PATH: process.env['PATH'], HOME: folder, TMPDIR: folder, LC_ALL: 'C.UTF-8' },
+    ...({ timeout: milliseconds, killSignal: 'SIGKILL', maxBuffer: MAX_TEXT } as const),
+  };
+  return new Promise((resolve, reject) => {
+    const child = execFile(command!, words as string[], options, (error, stdout, stderr) => {
+      if (error === null) resolve(stdout);
+      else reject(failureOf(error, names.join(' or '), stderr, data));
+    });
+    child.stdin?.end();
+  });
+}
+
+function failureOf(
+  { killed, signal, code }: import('node:child_process').ExecFileException,
+  name: string,
+  text: string,
+  memory: number,
+) {
+  if (code === ('ERR_CHILD_PROCESS_STDIO_MAXBUFFER' as never))
+    return fileFailure('processing_failed', `${name} printed more than ${sizeText(MAX_TEXT)}`);
+  if (killed) return fileFailure('timeout', `${name} was not done in time`);
+  if (signal)
+    return fileFailure(
+      'worker_crashed',
+      `${name} ended with ${signal}; it may use ${sizeText(memory)}`,
+    );
+  const line = text.split('\n').find((one) => one.trim() !== '') ?? `exit code ${code}`;
+  const printable = line.replace(/[^\x20-\x7e]/g, '').slice(0, 200);
+  return fileFailure('corrupt_image', `${name}: ${printable}`);
+}
