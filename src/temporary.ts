@@ -26,7 +26,7 @@ export function removeTemporaries(folder: string): void {
     // A folder for all users may have those of others, who could swap folders for links in the meantime.
     const owner = lstatSync(path, { throwIfNoEntry: false })?.uid;
     if (owner === (process.getuid?.() ?? owner))
-      rmSync(path, { force: true, recursive: directory !== undefined });
+      rmSync(path, { force: true, recursive: directory !== undefined, maxRetries: 3 });
   }
 }
 

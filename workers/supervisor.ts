@@ -5,7 +5,7 @@
  * memory is short.
  */
 import { type ChildProcess, fork } from 'node:child_process';
-import { setPriority } from 'node:os';
+import { setPriority, tmpdir } from 'node:os';
 import { BroadcastChannel, type MessagePort, workerData } from 'node:worker_threads';
 import type {
   DecoderJob,
@@ -15,6 +15,7 @@ import type {
   ProcessRequest,
   ProcessResponse,
 } from '../src/operations/pool/decoder-threads.ts';
+import { removeTemporaries } from '../src/temporary.ts';
 import { moveResult } from './move-result.ts';
 
 /** Milliseconds for a process to load its code (85 on an idle machine). */
@@ -57,6 +58,17 @@ class ProcessLostError extends Error {
   }
 }
 
+/** Removes the folders of programs that killed processes were waiting for. */
+function removeFolders(): void {
+  try {
+    removeTemporaries(tmpdir());
+  } catch {
+    // The next process tries again.
+  }
+}
+
+removeFolders();
+
 class DecoderProcess {
   readonly #child: ChildProcess;
   readonly #ready: Promise<void>;
@@ -78,6 +90,7 @@ class DecoderProcess {
     this.#ended = new Promise((resolve) => {
       child.on('exit', (code, signal) => {
         this.#end(`died (${signal ?? `exit code ${code}`})`);
+        removeFolders();
         resolve();
       });
       child.on('error', ({ message }) => {

@@ -1,4 +1,4 @@
-import { READERS } from './programs/readers.ts';
+import { isProgramFormat, READERS } from './programs/readers.ts';
 
 /** The formats that Oriel writes. */
 export const OUTPUT_FORMATS = ['jpeg', 'png', 'webp', 'avif', 'gif', 'tiff', 'jxl'] as const;
@@ -111,14 +111,18 @@ export const FORMATS: Readonly<Record<OutputFormat, FormatTraits>> = {
 
 /** Extensions of images that are read in any case. */
 export const READABLE_EXTENSIONS: readonly string[] = [
-  ...OUTPUT_FORMATS.flatMap((format) => FORMATS[format].extensions),
+  ...OUTPUT_FORMATS.filter((format) => !isProgramFormat(format)).flatMap(
+    (format) => FORMATS[format].extensions,
+  ),
   ...['bmp', 'dib', 'ico'],
 ];
 
 /** Extensions of image files in folders, including unreadable formats, which are reported. */
 export const IMAGE_EXTENSIONS: readonly string[] = [
   ...READABLE_EXTENSIONS,
-  ...Object.values(READERS).flatMap(({ inFolders, extensions }) => (inFolders ? extensions : [])),
+  // Raw and PDF must be named: a raw file often lies beside its JPEG.
+  ...READERS.heic.extensions,
+  ...READERS.jxl.extensions,
   ...['svg', 'jp2'],
 ];
 

@@ -26,13 +26,6 @@ const SIGNATURES: readonly (readonly [magic: string, sniffed: NonNullable<SniffR
   ['8BPS', { unsupported: 'Photoshop' }],
   ['%PDF-', { format: 'pdf' }],
   ['\0\0\x01\0', { format: 'ico' }],
-  // Fujifilm, Olympus, Panasonic and Sigma.
-  ['FUJIFILMCCD-RAW', { format: 'raw' }],
-  ['IIRO', { format: 'raw' }],
-  ['IIRS', { format: 'raw' }],
-  ['MMOR', { format: 'raw' }],
-  ['IIU\0', { format: 'raw' }],
-  ['FOVb', { format: 'raw' }],
   ['qoif', { unsupported: 'QOI' }],
   ['v/1\x01', { unsupported: 'OpenEXR' }],
 ];
@@ -61,6 +54,7 @@ export function sniff(bytes: Uint8Array): SniffResult {
   ).toString('latin1');
   const known = SIGNATURES.find(([magic]) => head.startsWith(magic))?.[1];
   if (known) return 'format' in known && known.format === 'tiff' && isRaw(bytes) ? RAW : known;
+  if (RAW_MAGIC.test(head)) return RAW;
   if (isBmp(head)) return { format: 'bmp' };
   if (head.startsWith('RIFF') && head.startsWith('WEBP', 8)) return { format: 'webp' };
   if (head.startsWith('ftyp', 4)) {
@@ -79,6 +73,8 @@ export function sniff(bytes: Uint8Array): SniffResult {
 }
 
 const RAW = { format: 'raw' } as const;
+/** Files of Fujifilm, Olympus, Panasonic and Sigma. */
+const RAW_MAGIC = /^(?:FUJIFILMCCD-RAW|IIRO|IIRS|MMOR|IIU\0|FOVb)/;
 const TAGS = { photometric: 262, directories: 330, dngVersion: 50_706 } as const;
 /** Interpretations of samples behind a colour filter, and of such samples after interpolation (DNG 1.6). */
 const SENSOR = [32_803, 34_892];
@@ -114,13 +110,8 @@ function isBmp(head: string): boolean {
   return size === 12 || (size >= 16 && size <= 124);
 }
 
-/** Programs that convert images of formats that are not read, where ImageMagick is not the best. */
-const CONVERTERS: Readonly<Record<string, string>> = {
-  'animated AVIF': 'avifdec (libavif) makes PNG of their frames',
-};
-
 /** The message for an image of a known format that is not read. */
 export function unsupportedMessage(format: string): string {
-  const converter = CONVERTERS[format] ?? 'magick (ImageMagick) makes PNG of them';
-  return `${format} images are not supported; ${converter}`;
+  const program = format === 'animated AVIF' ? 'avifdec (libavif)' : 'magick (ImageMagick)';
+  return `${format} images are not supported; ${program} makes PNG of them`;
 }

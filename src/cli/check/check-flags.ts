@@ -6,7 +6,7 @@ import { runFlags } from '../batch/image-flags.ts';
 import { flag, textFlag } from '../command/command.ts';
 
 /** Formats that a rule may allow. */
-const FORMATS = ['jpeg', 'png', 'webp', 'avif', 'gif', 'tiff', 'svg', 'ico', 'bmp', 'heic'];
+const FORMATS = ['jpeg', 'png', 'webp', 'avif', 'gif', 'tiff', 'svg', 'ico', 'bmp', 'heic', 'jxl'];
 
 const SHORT: Readonly<Record<string, string>> = { jpg: 'jpeg', tif: 'tiff' };
 

@@ -58,6 +58,7 @@ const ROWS: readonly Row[] = [
   ['descriptors', 'the limit of open files and connections', from(machine, 'descriptors')],
   ['memory', 'of the machine or container, against the settings', from(machine, 'memory')],
   ['images', 'the image worker, and fonts for texts on images', from(machine, 'images')],
+  ['programs', 'for HEIC, JPEG XL, camera raw and PDF', from(machine, 'programs')],
   ['store', 'all sums of credits, as oriel store audit', from(store, 'audit'), { seconds: 300 }],
   ['postgresql', 'schema, connections, clock and latency', from(store, 'database')],
   ['s3', 'whether the bucket lists, stores and deletes', from(services, 'bucket')],

@@ -7,12 +7,14 @@ import { isRemote } from '../../config/providers/provider-kinds.ts';
 import { defaultMaxConnections, descriptorLimit } from '../../http/transport/connections.ts';
 import { containerMemory } from '../../http/transport/pressure.ts';
 import { DEFAULT_LIMITS } from '../../images/limits.ts';
+import { isProgramFormat } from '../../images/programs/readers.ts';
+import { supportedFormats } from '../../images/programs/support.ts';
 import { sharpPackages } from '../../operations/cache/result-keys.ts';
 import { startSharedPool } from '../../operations/pool/shared-pool.ts';
 import { findOperation } from '../../operations/registry.ts';
 import { NetworkPolicy } from '../../upstream/network-policy.ts';
 import { humanBytes } from '../terminal/terminal.ts';
-import { configured, type Examined, failed, judged, type Run, skipped } from './check.ts';
+import { configured, type Examined, failed, judged, ok, type Run, skipped } from './check.ts';
 
 const parts = (version: string) => version.replace(/^\D+/, '').split('.').map(Number);
 
@@ -63,6 +65,13 @@ export const images: Run = async () => {
     await pool.close();
   }
 };
+
+/** Formats of programs that are not installed are no fault: nobody may need them. */
+export const programs: Run = configured(async ({ batch }) => {
+  if (!batch.programs) return skipped('batch.programs is off');
+  const formats = supportedFormats().filter(({ format }) => isProgramFormat(format));
+  return formats.map(({ format, read, missing }) => ok(`${format}: ${missing ?? read}`));
+});
 
 /** Connections below which a daemon serves few clients. */
 const FEW_CONNECTIONS = 1000;

@@ -83,6 +83,8 @@ export const montageFlags = v.strictObject({
   overwrite: flag('replace sheets that exist'),
 });
 
+export const formatsFlags = v.strictObject({ json: flag('print the list as JSON') });
+
 /** How duplicates are found. */
 export const duplicatesFlags = v.strictObject({
   perceptual: v.optional(

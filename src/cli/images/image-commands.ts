@@ -5,6 +5,7 @@ import {
   compareFlags,
   duplicatesFlags,
   faviconOptions,
+  formatsFlags,
   montageFlags,
   recursiveFlags,
   srcsetOptions,
@@ -158,5 +159,18 @@ then the oldest modification time.`,
   run: async (input) => (await import('./duplicates-run.ts')).runDuplicates(input),
 };
 
+/** Lists the formats. */
+const formats: CommandDefinition = {
+  name: 'formats',
+  summary: 'List the formats that this machine reads and writes',
+  flags: [options(formatsFlags)],
+  notes: [
+    `HEIC, JPEG XL, camera raw and PDF need installed programs. The list names those
+that are missing, and their packages.`,
+  ],
+  examples: ['oriel formats', 'oriel formats --json'],
+  run: async (input) => (await import('./formats-run.ts')).runFormats(input),
+};
+
 /** Commands that report on images and are no operations. */
-export const lookingCommands = [compare, duplicates];
+export const lookingCommands = [compare, duplicates, formats];

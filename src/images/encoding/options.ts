@@ -20,19 +20,19 @@ export const encodingFields = {
   quality: v.optional(
     field(
       integer(1, 100),
-      'encoder quality: jpeg and webp 80, avif 50; png, gif and tiff have none',
+      'encoder quality: jpeg and webp 80, jxl 85, avif 50; png, gif and tiff have none',
     ),
   ),
   targetSsim: v.optional(
     field(
       number(0.5, 1),
-      'find the smallest file with this SSIM against the source, by quality (jpeg, webp, avif) or palette (png, gif)',
+      'find the smallest file with this SSIM against the source, by quality (jpeg, webp, avif, jxl) or palette (png, gif)',
     ),
   ),
   targetSize: v.optional(
     field(byteSize(), 'find the best quality (or palette of png and gif) up to this size'),
   ),
-  lossless: v.optional(field(v.boolean(), 'lossless webp or avif'), false),
+  lossless: v.optional(field(v.boolean(), 'lossless webp, avif or jxl'), false),
   nearLossless: v.optional(
     field(v.boolean(), 'near-lossless webp; quality is from 0, and 60 by default'),
     false,
@@ -44,7 +44,7 @@ export const encodingFields = {
   effort: v.optional(
     field(
       integer(0, 10),
-      'CPU effort for smaller files: webp up to 6, avif and png up to 9, gif from 1; from 7 on, jpeg uses mozjpeg',
+      'CPU effort for smaller files: webp up to 6, avif, png and jxl up to 9, gif from 1; from 7 on, jpeg uses mozjpeg',
     ),
   ),
   chromaSubsampling: v.optional(

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync, renameSync, statSync, writeFileSync } from '
 import { join } from 'node:path';
 import { makeTemporaryFolder } from '../../temporary.ts';
 import { readAvifColours } from '../avif.ts';
+import type { EncodingOptions } from '../encoding/options.ts';
 import { fileFailure } from '../file-error.ts';
 import { FORMATS } from '../formats.ts';
 import { profileOfCode } from '../icc.ts';
@@ -41,16 +42,10 @@ function keepLargest(folder: string): void {
   if (largest) renameSync(join(folder, largest.name), join(folder, RESULT));
 }
 
-/** Sides of a file, and metadata that its program does not pass on. */
-interface SourceFacts extends SourceMetadata {
-  readonly width?: number;
-  readonly height?: number;
-}
-
 async function readFacts(
   { file, sharp }: Pick<ImageInput, 'file' | 'sharp'>,
   format: ProgramFormat,
-): Promise<SourceFacts> {
+): Promise<SourceMetadata> {
   if (format !== 'heic') return format === 'jxl' ? metadataOfJxl(file) : {};
   const { width, height, exif, xmp, icc } = await sharp(file, {
     limitInputPixels: false,
@@ -93,14 +88,10 @@ export async function decodeByProgram(
   return format === 'heic' || format === 'jxl' ? pngWithSource(bytes, facts) : bytes;
 }
 
-interface JxlOptions {
-  readonly quality?: number | undefined;
-  readonly lossless: boolean;
-  readonly effort: number;
-}
+type JxlCost = Pick<EncodingOptions, 'lossless'> & { readonly effort: number };
 
 /** Bytes of memory for each pixel, measured with libjxl 0.7 on 12 megapixels. */
-export function jxlPixelBytes({ lossless, effort }: Omit<JxlOptions, 'quality'>): number {
+export function jxlPixelBytes({ lossless, effort }: JxlCost): number {
   if (effort === 9) return 280;
   return lossless || effort >= 7 ? 100 : 60;
 }
@@ -109,7 +100,7 @@ export function jxlPixelBytes({ lossless, effort }: Omit<JxlOptions, 'quality'>)
 export async function encodeJxl(
   { limits, until }: Pick<ImageInput, 'limits' | 'until'>,
   source: Uint8Array,
-  options: JxlOptions,
+  options: JxlCost & Pick<EncodingOptions, 'quality'>,
 ): Promise<Uint8Array> {
   checkPrograms(JXL_WRITER, limits);
   const { png, ...metadata } = splitPng(source);

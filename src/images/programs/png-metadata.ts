@@ -1,16 +1,18 @@
 import { ORIENTATION } from '../exif/tags.ts';
 import { openExif } from '../exif/tiff-block.ts';
-import { pngChunk, pngChunks, pngOf } from '../png/chunks.ts';
+import { type PngChunk, pngChunk, pngChunks, pngOf } from '../png/chunks.ts';
 import { pngWithProfile } from '../png/png.ts';
 
-/** Metadata of a file that a program decodes or writes. */
+/** Metadata of a file that a program decodes or writes, and its sides where they are known. */
 export interface SourceMetadata {
   readonly exif?: Uint8Array | undefined;
   readonly xmp?: Uint8Array | undefined;
   readonly icc?: Uint8Array | undefined;
+  readonly width?: number;
+  readonly height?: number;
 }
 
-const METADATA = ['eXIf', 'tEXt', 'zTXt', 'iTXt'];
+const isPicture = ({ name }: PngChunk) => !['eXIf', 'tEXt', 'zTXt', 'iTXt'].includes(name);
 const XMP = Buffer.from('XML:com.adobe.xmp\0\0\0\0\0', 'latin1');
 const PREFIX = 'Exif\0\0';
 
@@ -31,13 +33,12 @@ function uprightExif(block: Uint8Array): Buffer {
  * pixels by the file's transformations, and keep an orientation in EXIF that would rotate them again.
  */
 export function pngWithSource(png: Uint8Array, { exif, xmp, icc }: SourceMetadata): Buffer {
-  const { png: bare } = splitPng(png);
-  const [head, ...others] = [...pngChunks(bare)];
+  const chunks = [...pngChunks(png)].filter(isPicture);
   const added = [
     ...(exif ? [pngChunk('eXIf', uprightExif(exif))] : []),
     ...(xmp ? [pngChunk('iTXt', Buffer.concat([XMP, xmp]))] : []),
   ];
-  const complete = head ? pngOf([head, ...added, ...others]) : bare;
+  const complete = pngOf([...chunks.slice(0, 1), ...added, ...chunks.slice(1)]);
   return icc ? pngWithProfile(complete, icc) : complete;
 }
 
@@ -46,7 +47,7 @@ export function splitPng(png: Uint8Array): SourceMetadata & { readonly png: Buff
   const chunks = [...pngChunks(png)];
   const packet = chunks.find(({ name, data }) => name === 'iTXt' && data.indexOf(XMP) === 0);
   return {
-    png: pngOf(chunks.filter(({ name }) => !METADATA.includes(name))),
+    png: pngOf(chunks.filter(isPicture)),
     exif: chunks.find(({ name }) => name === 'eXIf')?.data,
     xmp: packet?.data.subarray(XMP.length),
   };

@@ -12,8 +12,6 @@ export interface Programs {
 interface Reader extends Programs {
   readonly extensions: readonly string[];
   readonly mediaType: string;
-  /** Whether files of folders are read. Others must be named: a raw file often lies beside its JPEG. */
-  readonly inFolders: boolean;
   /** Run of the second program, which prints width and height; null where libvips or the result has them. */
   readonly probe: string | null;
   /** Finds the sides in what the probe prints, in units of some pixels. */
@@ -37,7 +35,6 @@ export const READERS: Readonly<Record<ProgramFormat, Reader>> = {
     label: 'HEIC',
     extensions: ['heic', 'heif', 'hif'],
     mediaType: 'image/heic',
-    inFolders: true,
     programs: [['heif-dec', 'heif-convert']],
     packages: ['libheif-examples', 'libheif-tools libheif-freeworld', 'libheif'],
     probe: null,
@@ -48,7 +45,6 @@ export const READERS: Readonly<Record<ProgramFormat, Reader>> = {
     label: 'JPEG XL',
     extensions: ['jxl'],
     mediaType: 'image/jxl',
-    inFolders: true,
     programs: [['djxl'], ['jxlinfo']],
     packages: ['libjxl-tools', 'libjxl-utils', 'jpeg-xl'],
     probe: 'in',
@@ -60,7 +56,6 @@ export const READERS: Readonly<Record<ProgramFormat, Reader>> = {
     label: 'camera raw',
     extensions: 'dng cr2 cr3 nef nrw arw sr2 orf rw2 raf pef x3f'.split(' '),
     mediaType: 'image/x-dcraw',
-    inFolders: false,
     programs: [['exiftool']],
     packages: ['libimage-exiftool-perl', 'perl-Image-ExifTool', 'exiftool'],
     probe: null,
@@ -74,7 +69,6 @@ export const READERS: Readonly<Record<ProgramFormat, Reader>> = {
     label: 'PDF',
     extensions: ['pdf'],
     mediaType: 'application/pdf',
-    inFolders: false,
     programs: [['pdftoppm'], ['pdfinfo']],
     packages: ['poppler-utils', 'poppler-utils', 'poppler'],
     probe: '-f 1 -l 1 in',

@@ -1,6 +1,7 @@
-import { execFile } from 'node:child_process';
-import { accessSync, constants, statSync } from 'node:fs';
+import { type ExecFileException, execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { delimiter, isAbsolute, join } from 'node:path';
+import type { Failure } from '../../failure.ts';
 import { sizeText } from '../byte-size.ts';
 import { fileFailure } from '../file-error.ts';
 import type { Limits } from '../limits.ts';
@@ -10,22 +11,16 @@ const found = new Map<string, string | undefined>();
 
 /** The first of some programs in PATH, which is searched once. Relative folders of PATH are ignored. */
 export function findProgram(names: readonly string[]): string | undefined {
-  for (const name of names) {
-    if (!found.has(name)) {
-      const folders = (process.env['PATH'] ?? '').split(delimiter).filter(isAbsolute);
-      found.set(name, folders.map((folder) => join(folder, name)).find(isExecutable));
-    }
+  const key = names.join(' or ');
+  if (!found.has(key)) {
+    const folders = (process.env['PATH'] ?? '').split(delimiter).filter(isAbsolute);
+    const paths = names.flatMap((name) => folders.map((folder) => join(folder, name)));
+    found.set(
+      key,
+      paths.find((path) => existsSync(path)),
+    );
   }
-  return names.map((name) => found.get(name)).find((path) => path !== undefined);
-}
-
-function isExecutable(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return statSync(path).isFile();
-  } catch {
-    return false;
-  }
+  return found.get(key);
 }
 
 /** What bounds programs on Linux: memory, time and files, the terminal's signals, and the life of their parent. */
@@ -102,21 +97,17 @@ export async function runProgram(
   });
 }
 
-function failureOf(
-  { killed, signal, code }: import('node:child_process').ExecFileException,
-  name: string,
-  text: string,
-  memory: number,
-) {
-  if (code === ('ERR_CHILD_PROCESS_STDIO_MAXBUFFER' as never))
-    return fileFailure('processing_failed', `${name} printed more than ${sizeText(MAX_TEXT)}`);
+function failureOf(error: ExecFileException, name: string, text: string, memory: number): Failure {
+  const { killed, signal, code } = error;
+  // It did not start, or printed too much.
+  if (typeof code === 'string')
+    return fileFailure('processing_failed', `${name}: ${error.message}`);
   if (killed) return fileFailure('timeout', `${name} was not done in time`);
-  if (signal)
-    return fileFailure(
-      'worker_crashed',
-      `${name} ended with ${signal}; it may use ${sizeText(memory)}`,
-    );
+  const ended = `${name} ended with ${signal}; it may use ${sizeText(memory)} of memory`;
+  if (signal) return fileFailure('worker_crashed', ended);
   const line = text.split('\n').find((one) => one.trim() !== '') ?? `exit code ${code}`;
-  const printable = line.replace(/[^\x20-\x7e]/g, '').slice(0, 200);
-  return fileFailure('corrupt_image', `${name}: ${printable}`);
+  return fileFailure(
+    'corrupt_image',
+    `${name}: ${line.replace(/[^\x20-\x7e]/g, '').slice(0, 200)}`,
+  );
 }

@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import type { Facts, Header } from '../../images/decoding/header.ts';
+import { OUTPUT_FORMATS } from '../../images/formats.ts';
 import { field } from '../../schema/fields.ts';
 
 const COMPARISON = /^(<=|>=|<|>|=)?\s*(\d{1,12}(?:\.\d{1,6})?)$/;
@@ -11,7 +12,7 @@ const comparison = (description: string) =>
     }),
   );
 
-const INPUT_FORMATS = ['jpeg', 'png', 'webp', 'avif', 'gif', 'tiff', 'svg', 'bmp', 'ico'] as const;
+const INPUT_FORMATS = [...OUTPUT_FORMATS, 'svg', 'bmp', 'ico', 'heic', 'raw', 'pdf'] as const;
 
 const SHAPES = ['landscape', 'portrait', 'square'] as const;
 

@@ -1,0 +1,34 @@
+import { FORMATS, OUTPUT_FORMATS } from '../formats.ts';
+import { isProgramFormat, JXL_WRITER, type Programs, READERS } from './readers.ts';
+import { findProgram, missingPrograms } from './run-program.ts';
+
+/** Formats that need no program beside those that are written: what reads them, and their extensions. */
+const READ_ONLY = {
+  svg: ['libvips, with --allow-svg', 'svg'],
+  bmp: ['oriel', 'bmp', 'dib'],
+  ico: ['oriel', 'ico'],
+};
+
+/**
+ * All formats, as this machine supports them: what reads and writes each, a library or the path of a program, and which
+ * programs are not installed.
+ */
+export function supportedFormats() {
+  const pathOf = (one: Programs) =>
+    missingPrograms(one) === null ? findProgram(one.programs[0]!)! : null;
+  const missing = null;
+  return [
+    ...OUTPUT_FORMATS.filter((format) => !isProgramFormat(format)).map((format) => {
+      const { extensions } = FORMATS[format];
+      return { format, extensions, read: 'libvips', write: 'libvips', missing };
+    }),
+    ...Object.entries(READ_ONLY).map(([format, [read, ...extensions]]) => {
+      return { format, extensions, read: read!, write: null, missing };
+    }),
+    ...Object.entries(READERS).map(([format, reader]) => {
+      const write = format === 'jxl' ? pathOf(JXL_WRITER) : null;
+      const { extensions } = reader;
+      return { format, extensions, read: pathOf(reader), write, missing: missingPrograms(reader) };
+    }),
+  ];
+}
