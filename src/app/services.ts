@@ -10,6 +10,7 @@ import { startAdmin } from '../http/admin.ts';
 import type { AppContext } from '../http/request/app-context.ts';
 import { buildServers, type Servers } from '../http/server.ts';
 import { Spool } from '../http/uploads/spool.ts';
+import { ImageUrls } from '../image-urls/image-urls.ts';
 import type { SharedPool } from '../operations/pool/pool.ts';
 import { startSharedPool } from '../operations/pool/shared-pool.ts';
 import { ProviderHealth } from '../routing/provider-health.ts';
@@ -135,6 +136,12 @@ export async function startServices(start: Start): Promise<Services> {
   metrics.watchRouting(routings);
   daemonAlerts.routings = routings;
   followRests(store, routings);
+  const imageUrls = new ImageUrls({
+    ...{ config: () => state.config, pool, textThreads, upstream: network },
+    folder: join(dataDir, 'images'),
+    onFault: warnRarely(log, 'rendered images cannot be read or written'),
+  });
+  closers.add(() => imageUrls.close());
   const draining = new AbortController();
   const { batchWorker, batches } = createBatches(parts, files, gateways, limits);
   const context: AppContext = {
@@ -164,6 +171,7 @@ export async function startServices(start: Start): Promise<Services> {
     batches,
     pool,
     textThreads,
+    imageUrls,
     spool,
     log,
     metrics,

@@ -22,6 +22,7 @@ import { sessionRoutes, signInRoute } from './routes/account/session.ts';
 import { usageRoutes } from './routes/account/usage.ts';
 import { textBatchRoutes } from './routes/batches/batches.ts';
 import { fileFormRoutes, fileRoutes } from './routes/batches/files.ts';
+import { imageUrlRoutes } from './routes/media/image-urls.ts';
 import { mediaRoutes } from './routes/media/media.ts';
 import { mediaFormRoutes } from './routes/media/media-forms.ts';
 import { consolePage } from './routes/server/console-page.ts';
@@ -107,6 +108,7 @@ export async function buildServers(context: AppContext): Promise<Servers> {
       next();
     });
     assetRoutes(assets, context);
+    imageUrlRoutes(assets, context);
   });
   server.register(async (api) => {
     api.addHook('onRequest', authenticator(context));

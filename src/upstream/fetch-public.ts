@@ -11,6 +11,10 @@ interface FetchOptions {
   readonly timeout: number;
   readonly networkPolicy: NetworkPolicy;
   readonly signal: AbortSignalLike;
+  /** Called with the first URL and each redirect target. @throws for one that is not allowed */
+  readonly check?: (url: URL) => void;
+  /** Waits for the memory of a body before it is read. @param bytes its size, or else `maxBytes` */
+  readonly admit?: (bytes: number) => Promise<void>;
 }
 
 export const REDIRECT_STATUSES = [301, 302, 303, 307, 308];
@@ -28,12 +32,14 @@ const CONNECT_TIMEOUT_MS = 10_000;
 export async function fetchPublic(
   upstream: Upstream,
   text: string,
-  { maxBytes, timeout, networkPolicy, signal }: FetchOptions,
+  options: FetchOptions,
 ): Promise<Buffer> {
+  const { timeout, networkPolicy, signal, check } = options;
   const deadline = performance.now() + timeout;
   const first = checkPublicUrl(text, null, networkPolicy, 'input');
   let url = first;
   for (let redirects = 0; ; redirects += 1) {
+    check?.(url);
     const response = await upstream.open(url.href, {
       exchange: { model: 'inputs', path: url.hostname + url.pathname + url.search },
       method: 'GET',
@@ -51,7 +57,7 @@ export async function fetchPublic(
     try {
       const location = response.headers['location'];
       if (!REDIRECT_STATUSES.includes(response.status) || location === undefined) {
-        return await readBody(response, url.host, maxBytes);
+        return await readBody(response, url.host, options);
       }
       if (redirects === MAX_REDIRECTS) {
         throw redirectFailure(`${first.host} redirects more than ${MAX_REDIRECTS} times`);
@@ -69,18 +75,22 @@ export async function fetchPublic(
 async function readBody(
   response: UpstreamResponse,
   host: string,
-  maxBytes: number,
+  { maxBytes, admit }: FetchOptions,
 ): Promise<Buffer> {
   const { status, headers } = response;
   if (status < 200 || status > 299) {
-    throw new Failure('service_error', `${host} answered ${status}`, { code: 'fetch_refused' });
+    throw new Failure('service_error', `${host} answered ${status}`, {
+      ...{ code: 'fetch_refused', upstreamStatus: status },
+    });
   }
   // Rejects before the body is downloaded.
-  if (Number(headers['content-length']) > maxBytes) {
+  const length = Number(headers['content-length']);
+  if (length > maxBytes) {
     throw new Failure('service_error', `The answer of ${host} has over ${maxBytes} bytes`, {
       code: 'upstream_answer_too_large',
     });
   }
+  await admit?.(Number.isNaN(length) ? maxBytes : length);
   return response.bytes(maxBytes);
 }
 

@@ -176,6 +176,12 @@ export function crossFaults(value: unknown, format: FormatValue): readonly Fault
     expectOne([...reasoning, 'can_disable'], [true], [false], reason);
   }
 
+  const buckets = valueAt(value, ['images', 'buckets']);
+  if (listOf(buckets).length > 0 && valueAt(value, ['assets', 'driver']) !== 's3') {
+    const message = 'expected assets with driver: s3, whose service and credentials they use';
+    faults.push({ path: ['images', 'buckets'], message });
+  }
+
   const webhooks = listOf(valueAt(value, ['alerts', 'webhooks'])).map((one) =>
     valueAt(one, ['name']),
   );

@@ -234,7 +234,8 @@ export function loadStoreSettings(options: ConfigOptions): StoreSettings {
 export function loadConfig(options: LoadOptions): LoadedConfig {
   const { file, settings, checked, inFolder } = readChecked(options, () => true);
   const { output } = checked as { readonly output: Config };
-  const { backup, cassettes, log } = output;
+  const { backup, cassettes, images, log } = output;
+  const folders = Object.entries(images.folders).map(([name, path]) => [name, inFolder(path)]);
   const assets = withCredentials(output.assets, options.env);
   const faults = credentialFaults(assets);
   if (faults.length > 0) failWith(file, faults, settings.document);
@@ -246,6 +247,7 @@ export function loadConfig(options: LoadOptions): LoadedConfig {
     backup: { ...backup, ...(backup.to?.startsWith('s3://') ? {} : located('to', backup.to)) },
     cassettes: { ...cassettes, dir: inFolder(cassettes.dir), ...located('used', cassettes.used) },
     dataDir: inFolder(output.dataDir),
+    images: { ...images, folders: Object.fromEntries(folders) },
     log: { ...log, ...located('file', log.file) },
     secretKeyFile: configuredKeyFile(output.secretKeyFile, options, inFolder),
   });

@@ -9,6 +9,7 @@ import { providerSchema } from '../providers/provider-kinds.ts';
 import { alerts } from './alerts.ts';
 import { assets } from './assets.ts';
 import { backup } from './backup.ts';
+import { images } from './images.ts';
 import { limits } from './limits.ts';
 import { models } from './models.ts';
 import { network } from './network.ts';
@@ -290,6 +291,7 @@ export const configSchema = v.strictObject({
     batch,
     'Batches of images. Each file may have 30 MiB, each request 100 MiB and 20 files.',
   ),
+  images: section(images, 'Images by URL: GET /img/SIGNATURE/STEPS/SOURCE, for web sites.'),
   batches: section(
     batches,
     'Batches of requests for text and embeddings. Their requests give way to those that a client waits for, ' +

@@ -22,6 +22,13 @@ interface Entry {
   readonly size: number;
 }
 
+/** A cached answer, or any other result, as the bytes of its file. They end with `END`, which a file that was cut off has not. */
+export interface CachedBytes extends Omit<CachedAnswer, 'text'> {
+  readonly bytes: Buffer;
+}
+
+export const END = '\n}\n';
+
 /** Cached answers as files of one daemon: a folder for each account, a file for each answer. */
 export class CacheFolder implements CacheStorage {
   readonly #folder: string;
@@ -40,26 +47,35 @@ export class CacheFolder implements CacheStorage {
   }
 
   async find(accountId: string, key: string): Promise<CachedAnswer | undefined> {
+    const { bytes, ...found } = (await this.read(accountId, key)) ?? {};
+    return bytes && { ...(found as CachedBytes), text: bytes.toString() };
+  }
+
+  async read(accountId: string, key: string): Promise<CachedBytes | undefined> {
     await this.#loaded();
     const name = `${accountId}/${key}`;
     const entry = this.#entries.get(name);
     if (entry === undefined) return undefined;
     const { path, model, storedAt, expiresAt } = entry;
-    const text = await readFile(path, 'utf8').catch(() => null);
-    if (text?.endsWith('\n}\n')) {
+    const bytes = await readFile(path).catch(() => null);
+    if (bytes?.subarray(-END.length).equals(Buffer.from(END))) {
       await this.touch(accountId, key);
-      return { accountId, key, model, storedAt, expiresAt, text };
+      return { accountId, key, model, storedAt, expiresAt, bytes };
     }
     // Another answer has replaced it meanwhile.
-    if (this.#entries.get(name) !== entry) return this.find(accountId, key);
+    if (this.#entries.get(name) !== entry) return this.read(accountId, key);
     // Removed by hand, or cut off by a power failure.
     await this.#remove(name);
     return undefined;
   }
 
-  async add({ accountId, key, model, storedAt, expiresAt, text }: CachedAnswer): Promise<void> {
+  add({ text, ...answer }: CachedAnswer): Promise<void> {
+    return this.write({ ...answer, bytes: Buffer.from(text) });
+  }
+
+  async write({ accountId, key, model, storedAt, expiresAt, bytes }: CachedBytes): Promise<void> {
     await this.#loaded();
-    const size = Math.ceil(Buffer.byteLength(text) / BLOCK_BYTES) * BLOCK_BYTES;
+    const size = Math.ceil(bytes.length / BLOCK_BYTES) * BLOCK_BYTES;
     const most = this.#sizes().get(model) ?? 0;
     if (size > most) return;
     const digest = digestOf(model);
@@ -68,7 +84,7 @@ export class CacheFolder implements CacheStorage {
     const temporary = join(folder, `${randomUUID()}.tmp`);
     const path = join(folder, `${key}-${digest}-${storedAt}-${expiresAt}-${size}.json`);
     try {
-      await writeFile(temporary, text, { mode: FILE_MODE, flag: 'wx' });
+      await writeFile(temporary, bytes, { mode: FILE_MODE, flag: 'wx' });
       await rename(temporary, path);
     } catch (error) {
       await rm(temporary, { force: true });

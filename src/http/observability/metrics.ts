@@ -89,6 +89,11 @@ export class Metrics {
     'Requests whose model or key has an exact cache',
     ['model', 'result'],
   );
+  readonly imageUrls = this.#registry.counter(
+    'oriel_image_urls_total',
+    'Images by URL: from the cache, rendered, or placeholders',
+    ['result'],
+  );
   readonly damagedFiles = this.#registry.counter(
     'oriel_assets_damaged_total',
     'Reads of files that differ from their records',

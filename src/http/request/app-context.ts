@@ -6,6 +6,7 @@ import type { Batches } from '../../batches/batches.ts';
 import type { StoredFiles } from '../../batches/stored-files.ts';
 import type { ConfigurationSource, Reload } from '../../config/loading/reload.ts';
 import type { Config } from '../../config/settings/schema.ts';
+import type { ImageUrls } from '../../image-urls/image-urls.ts';
 import type { MediaGateway } from '../../media/gateway.ts';
 import type { TaskAttempts } from '../../media/queue/task-attempts.ts';
 import type { TaskRunner } from '../../media/queue/task-runner.ts';
@@ -62,6 +63,7 @@ export interface AppContext {
   readonly assets: AssetStorage;
   readonly pool: SharedPool;
   readonly textThreads: TextThreads;
+  readonly imageUrls: ImageUrls;
   readonly spool: Spool;
   readonly log: Logger;
   readonly metrics: Metrics;

@@ -12,14 +12,19 @@ import { addEndpoint } from '../../request/endpoint.ts';
 import { allowsRange, matchesTag, rangeOf } from '../../responses/range.ts';
 import { disconnectSignal } from '../../transport/client-disconnect.ts';
 
-/** Headers of every file: its content never changes, any page may show it, and it runs no scripts. */
-const HEADERS = {
-  'cache-control': 'public, max-age=31536000, immutable',
-  'accept-ranges': 'bytes',
+/** Headers of every file that any page may show: it runs no scripts. */
+export const FILE_HEADERS = {
   'access-control-allow-origin': '*',
   'cross-origin-resource-policy': 'cross-origin',
   'x-content-type-options': 'nosniff',
   'content-security-policy': "default-src 'none'; sandbox",
+} as const;
+
+/** Headers of every asset, whose content never changes. */
+const HEADERS = {
+  ...FILE_HEADERS,
+  'cache-control': 'public, max-age=31536000, immutable',
+  'accept-ranges': 'bytes',
 } as const;
 
 interface NamedRoute {
