@@ -7,10 +7,10 @@ import { StoredFiles } from '../batches/stored-files.ts';
 import { allNames } from '../config/catalog/model-names.ts';
 import type { CassetteUpstream } from '../exchanges/cassettes/upstream.ts';
 import { startAdmin } from '../http/admin.ts';
+import { warnRarely } from '../http/observability/log.ts';
 import type { AppContext } from '../http/request/app-context.ts';
 import { buildServers, type Servers } from '../http/server.ts';
 import { Spool } from '../http/uploads/spool.ts';
-import { ImageUrls } from '../image-urls/image-urls.ts';
 import type { SharedPool } from '../operations/pool/pool.ts';
 import { startSharedPool } from '../operations/pool/shared-pool.ts';
 import { ProviderHealth } from '../routing/provider-health.ts';
@@ -28,7 +28,7 @@ import { openLimits } from './limits.ts';
 import { createMedia, type DaemonMedia } from './media.ts';
 import { routingObserver } from './routing-observer.ts';
 import { followRests, publishRests } from './shared-rests.ts';
-import { type Parts, type Start, warnRarely } from './start.ts';
+import type { Parts, Start } from './start.ts';
 import { type OpenedStore, openDaemonStore } from './store.ts';
 import { StoredProviders } from './stored-catalog.ts';
 import { DaemonTelemetry } from './telemetry.ts';
@@ -136,12 +136,6 @@ export async function startServices(start: Start): Promise<Services> {
   metrics.watchRouting(routings);
   daemonAlerts.routings = routings;
   followRests(store, routings);
-  const imageUrls = new ImageUrls({
-    ...{ config: () => state.config, pool, textThreads, upstream: network },
-    folder: join(dataDir, 'images'),
-    onFault: warnRarely(log, 'rendered images cannot be read or written'),
-  });
-  closers.add(() => imageUrls.close());
   const draining = new AbortController();
   const { batchWorker, batches } = createBatches(parts, files, gateways, limits);
   const context: AppContext = {
@@ -171,7 +165,7 @@ export async function startServices(start: Start): Promise<Services> {
     batches,
     pool,
     textThreads,
-    imageUrls,
+    upstream: network,
     spool,
     log,
     metrics,

@@ -68,19 +68,6 @@ export interface Parts extends Start {
   readonly tracer: () => Tracer | null;
 }
 
-/** Milliseconds between two lines of the log about the same fault. */
-const FAULT_LOG_INTERVAL_MS = 60_000;
-
-/** Logs a fault that may repeat, once a minute at most. */
-export function warnRarely(log: Logger, message: string): (error: unknown) => void {
-  let loggedAt = -Infinity;
-  return (error) => {
-    if (performance.now() < loggedAt + FAULT_LOG_INTERVAL_MS) return;
-    loggedAt = performance.now();
-    log.warn({ err: error }, message);
-  };
-}
-
 /** The state of a daemon that changes while it runs. */
 export class DaemonState {
   /** The configuration in force: a reload replaces it. */

@@ -7,6 +7,7 @@ import { CacheFolder } from '../exchanges/cache/cache-folder.ts';
 import { ExactCache } from '../exchanges/cache/exact-cache.ts';
 import { Failure } from '../failure.ts';
 import type { RequestLimits } from '../http/limits/request-limits.ts';
+import { warnRarely } from '../http/observability/log.ts';
 import { RequestRecorder } from '../http/observability/request-record.ts';
 import { admitInBackground, halfOf } from '../http/request/admission.ts';
 import { screenPrompt } from '../safety/prompt-screening.ts';
@@ -17,7 +18,7 @@ import { TokenCounter } from '../text/counting/token-counter.ts';
 import { TextGateway } from '../text/gateway.ts';
 import { RowGateway } from '../text/rows/gateway.ts';
 import { Activity } from '../text/stages/stage.ts';
-import { type Parts, warnRarely } from './start.ts';
+import type { Parts } from './start.ts';
 
 /** The gateways of text and embeddings, and the counter of tokens. */
 export function createText(

@@ -3,6 +3,7 @@ import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import { handsOver } from '../store/nodes.ts';
 import { NO_TAGS } from '../store/tags.ts';
 import { batchRoutes } from './batch/routes.ts';
+import { imageUrlRoutes } from './image-urls/routes.ts';
 import { serverLog } from './observability/log.ts';
 import { RequestRecorder } from './observability/request-record.ts';
 import { collectRoutes, documentRoute } from './openapi/openapi.ts';
@@ -22,7 +23,6 @@ import { sessionRoutes, signInRoute } from './routes/account/session.ts';
 import { usageRoutes } from './routes/account/usage.ts';
 import { textBatchRoutes } from './routes/batches/batches.ts';
 import { fileFormRoutes, fileRoutes } from './routes/batches/files.ts';
-import { imageUrlRoutes } from './routes/media/image-urls.ts';
 import { mediaRoutes } from './routes/media/media.ts';
 import { mediaFormRoutes } from './routes/media/media-forms.ts';
 import { consolePage } from './routes/server/console-page.ts';

@@ -1,7 +1,6 @@
 import * as v from 'valibot';
-import { DEFAULT_LIMITS } from '../../images/limits.ts';
-import { integer, optional, withDefault } from '../../schema/fields.ts';
-import { ONCE, text } from '../fields/text.ts';
+import { optional, withDefault } from '../../schema/fields.ts';
+import { text } from '../fields/text.ts';
 import { duration, size } from '../fields/units.ts';
 
 const listOf = (pattern: RegExp, expects: string, secret?: 'always') =>
@@ -48,7 +47,6 @@ export const images = v.strictObject({
     'Steps by a name that stands for them in URLs, such as thumb: w=200,h=200,fit=cover.',
     { expects: 'an object of names and steps' },
   ),
-  presetsOnly: withDefault(v.boolean(), false, 'Whether URLs may name presets only.'),
   formats: withDefault(
     v.array(v.picklist(['avif', 'webp'])),
     ['avif', 'webp'],
@@ -65,16 +63,6 @@ export const images = v.strictObject({
     size('0B', '1000TB'),
     '1GB',
     'Disk space of rendered images in dataDir/images; the least recently used are removed. 0B: none are kept on the disk.',
-  ),
-  parallel: optional(
-    integer(1, 256),
-    'Images rendered at once. Unset: half of the processes of pool, at least one, so that batches and tasks have the rest.',
-    { ...ONCE, example: 2 },
-  ),
-  maxSize: withDefault(
-    size('1KB', '1GB'),
-    `${DEFAULT_LIMITS.fileBytes / 2 ** 20}MiB`,
-    'Largest source.',
   ),
   timeout: withDefault(
     duration('100ms', '10m'),

@@ -97,7 +97,8 @@ export async function sendBatch(
   return undefined;
 }
 
-function limitsOf(batch: AppContext['config']['batch']): Limits {
+/** Limits of an image by the settings. */
+export function limitsOf(batch: AppContext['config']['batch']): Limits {
   const { pixels, frames, side, deadline, svg, programs } = batch;
   const { fileBytes } = DEFAULT_LIMITS;
   const svgSwitch = "the operator's setting batch.svg";

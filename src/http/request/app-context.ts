@@ -6,7 +6,6 @@ import type { Batches } from '../../batches/batches.ts';
 import type { StoredFiles } from '../../batches/stored-files.ts';
 import type { ConfigurationSource, Reload } from '../../config/loading/reload.ts';
 import type { Config } from '../../config/settings/schema.ts';
-import type { ImageUrls } from '../../image-urls/image-urls.ts';
 import type { MediaGateway } from '../../media/gateway.ts';
 import type { TaskAttempts } from '../../media/queue/task-attempts.ts';
 import type { TaskRunner } from '../../media/queue/task-runner.ts';
@@ -22,6 +21,7 @@ import type { TokenCounter } from '../../text/counting/token-counter.ts';
 import type { TextGateway } from '../../text/gateway.ts';
 import type { RowGateway } from '../../text/rows/gateway.ts';
 import type { TextThreads } from '../../threads/text-threads.ts';
+import type { Upstream } from '../../upstream/response.ts';
 import type { RequestLimits } from '../limits/request-limits.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import type { Spool } from '../uploads/spool.ts';
@@ -63,7 +63,8 @@ export interface AppContext {
   readonly assets: AssetStorage;
   readonly pool: SharedPool;
   readonly textThreads: TextThreads;
-  readonly imageUrls: ImageUrls;
+  /** The network itself, without recordings of providers. */
+  readonly upstream: Upstream;
   readonly spool: Spool;
   readonly log: Logger;
   readonly metrics: Metrics;

@@ -1,0 +1,134 @@
+import { hash } from 'node:crypto';
+import { join } from 'node:path';
+import type { FileErrorCode } from '../../error-codes.ts';
+import { Failure } from '../../failure.ts';
+import { FairSemaphore } from '../../fair-semaphore.ts';
+import { FORMATS } from '../../images/formats.ts';
+import type { FileError } from '../../operations/definition/job.ts';
+import { findRecipe } from '../../operations/recipe/presets.ts';
+import type { Recipe } from '../../operations/recipe/recipe.ts';
+import { run } from '../../operations/recipe/run.ts';
+import { limitsOf } from '../batch/response.ts';
+import { warnRarely } from '../observability/log.ts';
+import type { AppContext } from '../request/app-context.ts';
+import { choosesFormat, readAddress, recipeOf } from './address.ts';
+import { type Rendered, RenderedImages, remember } from './rendered-images.ts';
+import { type FoundSource, ImageSources, notFound, takeTurn } from './sources.ts';
+
+/** The name of all images by URL among the clients of the pool. */
+const CLIENT = 'images by URL';
+
+/** Checked recipes and found sources that are remembered, and milliseconds for which a source is. */
+const MAX_REMEMBERED = 1000;
+const FOUND_MS = 1000;
+
+/** The answer to the URL of an image. */
+export interface ImageAnswer {
+  readonly image: Rendered | Promise<Rendered>;
+  /** Whether the image, once it is there, comes from the cache. */
+  isHit: boolean;
+  /** Seconds since the epoch; null where the URL does not expire. */
+  readonly expires: number | null;
+  /** Whether `Accept` has decided the format. */
+  readonly isNegotiated: boolean;
+}
+
+/** Images by URL: checks signatures, reads sources, renders and caches. */
+export class ImageUrls {
+  readonly cache: RenderedImages;
+  readonly #context: AppContext;
+  readonly #sources: ImageSources;
+  readonly #renders: FairSemaphore;
+  readonly #recipes = new Map<string, Promise<Recipe>>();
+  readonly #found = new Map<string, { readonly found: FoundSource; readonly at: number }>();
+
+  constructor(context: AppContext) {
+    const { config, upstream, pool, log } = context;
+    this.#context = context;
+    this.#sources = new ImageSources(() => context.config, upstream);
+    const onFault = warnRarely(log, 'rendered images cannot be read or written');
+    const folder = join(config.dataDir, 'images');
+    this.cache = new RenderedImages(folder, () => context.config.images.cache, onFault);
+    // The rest of the pool is for batches and tasks.
+    this.#renders = new FairSemaphore(Math.max(1, Math.floor(pool.size / 2)));
+  }
+
+  /**
+   * @param url path of the request as it was sent
+   * @param accept the header of the request
+   * @throws Failure
+   */
+  async answer(url: string, accept = ''): Promise<ImageAnswer> {
+    const { images } = this.#context.config;
+    const { steps, source, expires } = readAddress(url, images);
+    const isNegotiated = images.formats.length > 0 && !choosesFormat(steps);
+    const format = (isNegotiated && images.formats.find((one) => accepts(accept, one))) || 'source';
+    const found = await this.#find(source);
+    const key = hash('sha256', `${format}\n${steps}\n${found.identity}`);
+    const known = this.cache.remembered(key);
+    if (known !== undefined) return { image: known, isHit: true, expires, isNegotiated };
+    const image = this.cache.get(key, () => {
+      answer.isHit = false;
+      return this.#render(steps, format, found);
+    });
+    const answer: ImageAnswer = { image, isHit: true, expires, isNegotiated };
+    return answer;
+  }
+
+  async #find(source: string): Promise<FoundSource> {
+    const known = this.#found.get(source);
+    const at = performance.now();
+    if (known !== undefined && at - known.at < FOUND_MS) return known.found;
+    const found = await this.#sources.find(source);
+    remember(this.#found, source, { found, at }, MAX_REMEMBERED);
+    return found;
+  }
+
+  /** @throws Failure `invalid_recipe` */
+  async #recipe(steps: string, format: string): Promise<Recipe> {
+    const name = `${format} ${steps}`;
+    const threads = this.#context.textThreads.forClient(CLIENT);
+    const read = () => findRecipe(recipeOf(steps, format), { origin: 'steps', set: [] }, threads);
+    const recipe = this.#recipes.get(name) ?? read();
+    remember(this.#recipes, name, recipe, MAX_REMEMBERED);
+    recipe.catch(() => this.#recipes.delete(name));
+    if (run.images!(await recipe).length === 0) return recipe;
+    const message = 'steps: expected none that needs a second image';
+    throw new Failure('invalid_request', message, { code: 'invalid_recipe', param: 'steps' });
+  }
+
+  async #render(steps: string, format: string, found: FoundSource): Promise<Rendered> {
+    const options = await this.#recipe(steps, format);
+    const { batch, images } = this.#context.config;
+    const deadline = Math.min(batch.deadline, images.timeout);
+    const limits = { ...limitsOf(batch), deadline };
+    const { source, release } = await found.open();
+    try {
+      const end = await takeTurn(this.#renders, found.owner);
+      const job = { operation: run.name, options, source, limits };
+      const result = await this.#context.pool.run(job, { client: CLIENT }).finally(end);
+      if (!result.ok) throw failureOf(result.error);
+      const { bytes, sha256, format: made } = result.images![0]!;
+      const expiresAt = Date.now() + images.maxAge;
+      return { bytes: Buffer.from(bytes), mediaType: FORMATS[made].mediaType, sha256, expiresAt };
+    } finally {
+      release();
+    }
+  }
+}
+
+/** Whether a client names a format in `Accept`: a wildcard is sent by clients that cannot show it, too. */
+function accepts(accept: string, format: string): boolean {
+  const entries = accept.split(',').map((one) => one.replace(/\s/g, '').split(';'));
+  const entry = entries.find(([type]) => type === `image/${format}`);
+  return entry !== undefined && !entry.some((part) => /^q=0(\.0*)?$/.test(part));
+}
+
+/** Status of failures of an image that are not 422. */
+const STATUSES: Partial<Record<FileErrorCode, number>> = { unsupported_format: 415, timeout: 504 };
+
+/** The failure of a source that cannot be rendered. A file may have been removed meanwhile. */
+function failureOf({ code, message }: FileError): Failure {
+  if (/^(not_found|read_failed|is_directory)$/.test(code)) return notFound();
+  return new Failure('invalid_request', message, { code, status: STATUSES[code] ?? 422 });
+}
