@@ -131,12 +131,12 @@ async function ofFolder(
   try {
     const root = join(await realpath(folders[name]!), sep);
     const file = await realpath(join(root, ...path));
-    const { mtimeMs, size, ...facts } = await stat(file);
+    const facts = await stat(file);
     if (!file.startsWith(root) || !facts.isFile()) throw notFound();
     const open = async () => ({ source: { path: file }, release: () => {} });
-    return { owner: `folder:${name}`, identity: `${file} ${mtimeMs} ${size}`, open };
+    return { owner: `folder:${name}`, identity: `${file} ${facts.mtimeMs} ${facts.size}`, open };
   } catch (error) {
-    throw notFound(error);
+    throw (error as NodeJS.ErrnoException).errno === undefined ? error : notFound(error);
   }
 }
 
