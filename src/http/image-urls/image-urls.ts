@@ -49,8 +49,8 @@ export class ImageUrls {
     const onFault = warnRarely(log, 'rendered images cannot be read or written');
     const folder = join(config.dataDir, 'images');
     this.cache = new RenderedImages(folder, () => context.config.images.cache, onFault);
-    // The rest of the pool is for batches and tasks.
-    this.#renders = new FairSemaphore(Math.max(1, Math.floor(pool.size / 2)));
+    // In the pool, all images by URL are one client, which takes turns with accounts and never has all slots.
+    this.#renders = new FairSemaphore(pool.size);
   }
 
   /**
