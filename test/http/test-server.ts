@@ -25,6 +25,7 @@ import { hashOf, hintOf } from '../../src/store/key.ts';
 import { SINGLE_NODE } from '../../src/store/nodes.ts';
 import type { Store } from '../../src/store/store.ts';
 import { TextThreads } from '../../src/threads/text-threads.ts';
+import { UpstreamClient } from '../../src/upstream/client.ts';
 
 interface Line {
   readonly level: string;
@@ -108,6 +109,7 @@ export async function startServer({
   const spool = await Spool.open(spoolFolder, settings.batch.spool);
   const threads = pool ?? startSharedPool({ threads: 2, ...settings.pool });
   const textThreads = new TextThreads(1);
+  const upstream = new UpstreamClient();
   const metrics = new Metrics();
   metrics.watch(threads, textThreads, store);
   const log: Line[] = [];
@@ -134,6 +136,7 @@ export async function startServer({
     pool: threads,
     textThreads,
     spool,
+    upstream,
     metrics,
     alerts: { answered() {}, exhausted() {} },
     taskAttempts,
@@ -177,7 +180,7 @@ export async function startServer({
     async close() {
       server.server.closeAllConnections();
       await server.close();
-      await Promise.all([threads.close(), textThreads.close()]);
+      await Promise.all([threads.close(), textThreads.close(), upstream.close()]);
       await store.close();
       rmSync(folder, { recursive: true, force: true });
     },

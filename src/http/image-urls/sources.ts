@@ -61,8 +61,9 @@ export class ImageSources {
     const url = URL.canParse(source) ? new URL(source) : null;
     if (url?.protocol === 's3:') {
       if (!images.buckets.includes(url.host)) throw notAllowed();
-      // As written: the parser of URLs would remove dots and encode letters.
+      // As written: the parser of URLs would encode letters.
       const key = source.slice(`s3://${url.host}/`.length);
+      checkPath(key.split('/'));
       return this.#remote(source, `s3:${url.host}`, async (signal, admit) => {
         const bucket = bucketOf(assets, url.host, this.#upstream);
         const found = await bucket.get(key, { range: null, signal });
@@ -120,6 +121,11 @@ function isAllowed({ protocol, host }: URL, hosts: readonly string[]): boolean {
   return /^https?:$/.test(protocol) && hosts.some(isOne);
 }
 
+/** Refuses dots, with which a path would leave its folder, or a key its bucket in the path of a URL. */
+function checkPath(path: readonly string[]): void {
+  if (path.some((part) => /^\.{0,2}$|[\0\\]/.test(part))) throw notFound();
+}
+
 /** A file below a folder, also after its symbolic links are followed. */
 async function ofFolder(
   source: string,
@@ -127,7 +133,7 @@ async function ofFolder(
 ): Promise<FoundSource> {
   const [name = '', ...path] = source.split('/');
   if (!Object.hasOwn(folders, name)) throw notAllowed();
-  if (path.some((part) => /^\.{0,2}$|[\0\\]/.test(part))) throw notFound();
+  checkPath(path);
   try {
     const root = join(await realpath(folders[name]!), sep);
     const file = await realpath(join(root, ...path));
