@@ -11,6 +11,7 @@ import { photo, pngPromising } from '../../fixtures/images.ts';
 import { openServer } from '../../fixtures/open-server.ts';
 import { listening } from '../../fixtures/server.ts';
 import { gate } from '../../gate.ts';
+import { formOf, send } from '../batch/form.ts';
 import { imageOf, manualPool } from '../manual-pool.ts';
 import { ownServer, type ServerSettings } from '../test-server.ts';
 import { get, KEY, outcome, signed } from './image-client.ts';
@@ -173,6 +174,29 @@ describe('a flood', () => {
     held.open();
     const found = (await Promise.all([...variants, equal])).map(outcome);
     expect(found.filter((one) => one === '200 image/png')).toHaveLength(68);
+  });
+
+  it('leaves a slot of the pool to batches', async () => {
+    const held = gate();
+    const pool = manualPool(3, async (job) => {
+      if (job.operation === 'run') await held.passed;
+      return imageOf(9);
+    });
+    // As in the daemon, whose pool has a slot more than its size.
+    const { server, pathOf } = await withOrigin(
+      (_, response) => response.end(jpeg),
+      {},
+      Object.assign(pool, { size: 2 }),
+    );
+    const flood = Array.from({ length: 10 }, (_, at) =>
+      get(server.url, pathOf('a.jpg', `w=${at + 1}`)),
+    );
+    await expect.poll(() => pool.started).toBe(2);
+    const form = formOf({ 'a.png': Buffer.from('x') }, { format: 'png' });
+    expect((await send(server, 'batch-convert-images', form)).status).toBe(200);
+    expect(pool.started).toBe(3);
+    held.open();
+    await Promise.all(flood);
   });
 
   it('gets a placeholder that no cache keeps, until the image is there', async () => {
