@@ -104,7 +104,8 @@ export async function buildServers(context: AppContext): Promise<Servers> {
   healthRoutes(server, context, load, true);
   server.register(async (assets) => {
     assets.addHook('onRequest', (request, { raw }, next) => {
-      shares.reserve(networkOf(request.ip), BYTES_PER_DOWNLOAD, raw);
+      request.reserveMemory = (further) => shares.reserve(networkOf(request.ip), further, raw);
+      request.reserveMemory(BYTES_PER_DOWNLOAD);
       next();
     });
     assetRoutes(assets, context);

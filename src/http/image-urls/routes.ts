@@ -29,7 +29,8 @@ export function imageUrlRoutes(server: FastifyInstance, context: AppContext): vo
       description: 'The image',
       content: { 'image/*': { schema: { type: 'string', format: 'binary' } } },
     },
-    handler: async ({ headers, raw }, reply) => {
+    handler: async (request, reply) => {
+      const { headers, raw, method } = request;
       const { keys, placeholder } = context.config.images;
       if (keys.length === 0) throw unknownEndpoint(IMAGE_PATH, false);
       // An error of this moment must not stay in the caches of browsers and proxies.
@@ -50,6 +51,8 @@ export function imageUrlRoutes(server: FastifyInstance, context: AppContext): vo
       const etag = `"${image.sha256.slice(0, 32)}"`;
       reply.headers({ etag, 'cache-control': `public, max-age=${maxAge}` });
       if (matchesTag(headers['if-none-match'], etag)) return reply.code(304).send();
+      // In memory until the client has read it.
+      if (method === 'GET') request.reserveMemory?.(image.bytes.length);
       return reply.type(image.mediaType).send(image.bytes);
     },
   });

@@ -72,6 +72,7 @@ const NOT_FOUND = [
   '/v1/admin/requests/{id}',
   'post /v1/batches',
   '/assets/{name}',
+  '/img/{id}',
   '/v1/admin/keys/set',
   '/v1/admin/keys/revoke',
 ];
