@@ -37,6 +37,7 @@ export const DOCUMENTS = [
   'docs/start.md',
   'docs/providers.md',
   'docs/images.md',
+  'docs/image-urls.md',
   'docs/production.md',
   'docs/scale.md',
   'docs/comparison.md',

@@ -7,6 +7,7 @@ export const SIDEBAR = [
       ['connect', 'Connect a client', 'src/clients/README.md'],
       ['providers', 'Providers and models', 'docs/providers.md'],
       ['images', 'Images on the command line', 'docs/images.md'],
+      ['image-urls', 'Images by URL', 'docs/image-urls.md'],
       ['ci', 'In CI', 'config/ci/README.md'],
       ['comparison', 'Compared with others', 'docs/comparison.md'],
     ],

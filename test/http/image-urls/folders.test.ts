@@ -1,9 +1,18 @@
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { animatedGif, disc, photo } from '../../fixtures/images.ts';
+import { ROOT } from '../../oriel.ts';
 import { ownServer, sharedServer } from '../test-server.ts';
 import { get, KEY, outcome, signed } from './image-client.ts';
 
@@ -72,6 +81,18 @@ describe('steps, and formats by Accept', () => {
     const isNegotiated = !/\bf(ormat)?=/.test(decodeURIComponent(path));
     expect(response.headers.vary).toBe(isNegotiated ? 'Accept' : undefined);
     expect(response.headers['x-content-type-options']).toBe('nosniff');
+  });
+});
+
+describe('the documentation', () => {
+  const page = readFileSync(join(ROOT, 'docs/image-urls.md'), 'utf8');
+  const [, steps = '', urls = ''] = /## Steps(.*)## Sources.*## From imgproxy(.*)/s.exec(page)!;
+  const rows = [...`${steps}${urls}`.matchAll(/^\|.*\| `(.*)` +\|$/gm)].map(([, cell]) => cell!);
+
+  it('has steps in its tables', () => expect(rows.length).toBeGreaterThan(25));
+
+  it.each(rows)('%s makes an image', async (row) => {
+    expect(outcome(await ask(`${row}/photos/a.jpg`))).toMatch(/^200 image/);
   });
 });
 
