@@ -32,7 +32,7 @@ export const ISOLATED = [
 
 /** Files whose pool of images blocks decoders of the process: they share processes with their like. */
 export const POOLS = [
-  'test/http/{batch,request}/*.test.ts',
+  'test/http/{batch,image-urls,request}/*.test.ts',
   'test/http/routes/{media,tasks}/*.test.ts',
   'test/http/routes/{media-tasks,server/health}.test.ts',
   'test/media/{files/*,sandbox/*,pool-fairness}.test.ts',
