@@ -3,6 +3,7 @@ import { request as httpRequest } from 'node:http';
 import { expect, it } from 'vitest';
 import { OWNER_KEY, startDaemon, type TestDaemon } from '../daemon.ts';
 import { describeWithPostgres } from '../engines/postgres.ts';
+import { SocketClient } from '../http/sockets/socket-client.ts';
 import { oriel, temporaryFolder } from '../oriel.ts';
 
 const BODY = JSON.stringify({
@@ -41,6 +42,37 @@ async function underLoad(url: string, work: () => Promise<unknown>) {
   return outcomes;
 }
 
+/**
+ * Continues one conversation over WebSockets until `work` has ended. Connects again where a process closes a connection.
+ *
+ * @returns the codes with which connections were closed
+ */
+async function talk(url: string, first: SocketClient, work: Promise<unknown>) {
+  let client = first;
+  const codes: number[] = [];
+  let isOver = false;
+  const over = work.finally(() => {
+    isOver = true;
+  });
+  let previous: string | null = null;
+  while (!isOver) {
+    client.create({ model: 'sandbox-chat', input: 'And then?', previous_response_id: previous });
+    const end = await client.end().catch(() => null);
+    if (end === null) {
+      // No response that has begun is left without its end.
+      expect(client.events.at(-1)?.type ?? 'none').toMatch(/^(none|response\.completed)$/);
+      codes.push(await client.closed);
+      client = await SocketClient.open(url);
+      continue;
+    }
+    expect(end.type, JSON.stringify(end)).toBe('response.completed');
+    expect(end.response.previous_response_id).toBe(previous);
+    previous = end.response.id;
+  }
+  await over;
+  return codes;
+}
+
 const childrenOf = ({ child: { pid } }: TestDaemon) =>
   readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').map(Number);
 
@@ -59,10 +91,19 @@ describeWithPostgres('several processes', (server) => {
     const before = childrenOf(daemon);
     expect(before).toHaveLength(2);
 
+    let codes: number[][] = [];
     const replaced = await underLoad(daemon.url, async () => {
-      const { stdout } = await oriel(['restart', '--data', daemon.data]);
-      expect(stdout.toString()).toBe('replaced 2 processes\n');
+      const clients = [1, 2, 3, 4].map(() => SocketClient.open(daemon.url));
+      await Promise.all(clients);
+      const restart = oriel(['restart', '--data', daemon.data]);
+      codes = await Promise.all(
+        clients.map(async (client) => talk(daemon.url, await client, restart)),
+      );
+      expect((await restart).stdout.toString()).toBe('replaced 2 processes\n');
     });
+    // Each connection was to one of the processes that ended: going away.
+    expect(new Set(codes.flat())).toEqual(new Set([1001]));
+    expect(codes.filter((own) => own.length === 0)).toEqual([]);
     expect(Object.keys(replaced)).toEqual(['200']);
     expect(childrenOf(daemon).filter((pid) => before.includes(pid))).toEqual([]);
     // Those of the processes that have ended count too.
