@@ -37,7 +37,7 @@ import { conversationRoutes } from './routes/text/conversations.ts';
 import { modelRoutes } from './routes/text/models.ts';
 import { responseRoutes } from './routes/text/responses.ts';
 import { rowRoutes } from './routes/text/rows.ts';
-import { textRoutes, tokenCountRoutes } from './routes/text/text.ts';
+import { compactionRoute, textRoutes, tokenCountRoutes } from './routes/text/text.ts';
 import { responseSocketRoute } from './sockets/sockets.ts';
 import { limitConnectionsByAddress, networkOf } from './transport/addresses.ts';
 import { CLIENT_CLOSED_REQUEST, clientLeft } from './transport/client-disconnect.ts';
@@ -72,6 +72,7 @@ const API_ROUTES = [
   responseRoutes,
   conversationRoutes,
   tokenCountRoutes,
+  compactionRoute,
   rowRoutes,
   taskRoutes,
   taskEventRoutes,

@@ -4,7 +4,7 @@ import { Failure } from '../failure.ts';
 /** Kinds of documents. The names are in file names and in tables: they have letters and `_` only. */
 export const DOCUMENT_KINDS = [
   ...(['response', 'response_item', 'conversation', 'conversation_item'] as const),
-  ...(['batch', 'message_batch', 'file'] as const),
+  ...(['compaction_key', 'batch', 'message_batch', 'file'] as const),
 ];
 export type DocumentKind = (typeof DOCUMENT_KINDS)[number];
 
@@ -103,7 +103,7 @@ export interface Documents {
   ): Promise<readonly Document[]>;
   /** What an account has of a kind. */
   usage(kind: DocumentKind, accountId: string): Promise<DocumentQuota>;
-  /** Deletes at most 1000 expired documents and returns their number: call it again until that is 0. */
+  /** Deletes at most 1000 expired documents with their parts, and returns how many: call it again until that is 0. */
   sweep(): Promise<number>;
 }
 

@@ -25,6 +25,26 @@ function unreadable(message: string, cause?: unknown): Failure {
   return new Failure('service_error', message, { code: 'secrets_unreadable', cause });
 }
 
+/** Encrypts a text. @param context what it belongs to: as that of anything else it cannot be decrypted */
+export function sealText(key: Buffer, text: string, context: string): string {
+  const nonce = randomBytes(NONCE_BYTES);
+  const cipher = createCipheriv(CIPHER, key, nonce);
+  cipher.setAAD(Buffer.from(context));
+  const sealed = Buffer.concat([cipher.update(text), cipher.final()]);
+  return Buffer.concat([nonce, sealed, cipher.getAuthTag()]).toString('base64');
+}
+
+/** @throws Error where it was changed, or sealed with another key or context */
+export function openText(key: Buffer, data: string, context: string): string {
+  const bytes = Buffer.from(data, 'base64');
+  const options = { authTagLength: TAG_BYTES };
+  const decipher = createDecipheriv(CIPHER, key, bytes.subarray(0, NONCE_BYTES), options);
+  decipher.setAAD(Buffer.from(context));
+  decipher.setAuthTag(bytes.subarray(-TAG_BYTES));
+  const text = decipher.update(bytes.subarray(NONCE_BYTES, -TAG_BYTES), undefined, 'utf8');
+  return text + decipher.final('utf8');
+}
+
 const idOf = (key: Buffer) => createHash('sha256').update(key).digest('hex').slice(0, 16);
 
 /** The keys of a file. The first one encrypts; each decrypts what it has encrypted. */
@@ -99,11 +119,7 @@ export class SecretKeys {
   /** @param context what the secrets belong to: they cannot be decrypted as those of anything else */
   seal(secrets: object, context: string): SealedSecrets {
     const [[keyId, key]] = [...this.#keys] as [[string, Buffer]];
-    const nonce = randomBytes(NONCE_BYTES);
-    const cipher = createCipheriv(CIPHER, key, nonce);
-    cipher.setAAD(Buffer.from(context));
-    const text = Buffer.concat([cipher.update(JSON.stringify(secrets)), cipher.final()]);
-    const data = Buffer.concat([nonce, text, cipher.getAuthTag()]).toString('base64');
+    const data = sealText(key, JSON.stringify(secrets), context);
     return { keyId, data, names: Object.keys(secrets) };
   }
 
@@ -117,13 +133,7 @@ export class SecretKeys {
       );
     }
     try {
-      const bytes = Buffer.from(data, 'base64');
-      const options = { authTagLength: TAG_BYTES };
-      const decipher = createDecipheriv(CIPHER, key, bytes.subarray(0, NONCE_BYTES), options);
-      decipher.setAAD(Buffer.from(context));
-      decipher.setAuthTag(bytes.subarray(-TAG_BYTES));
-      const text = decipher.update(bytes.subarray(NONCE_BYTES, -TAG_BYTES), undefined, 'utf8');
-      return JSON.parse(text + decipher.final('utf8')) as Readonly<Record<string, unknown>>;
+      return JSON.parse(openText(key, data, context)) as Readonly<Record<string, unknown>>;
     } catch (error) {
       const message =
         'the encrypted API key was changed in the store; enter it again with oriel providers set';

@@ -86,6 +86,11 @@ const responses = v.strictObject({
     'How long responses are kept for GET, previous_response_id and item references, unless a request sets store to ' +
       'false. With 0s none are kept.',
   ),
+  conversationRetention: withDefault(
+    duration('1s', '3650d'),
+    '30d',
+    'How long conversations are kept after the last request that has used them.',
+  ),
   maxCount: withDefault(
     integer(0, 10_000_000),
     10_000,

@@ -1,11 +1,16 @@
 import { reasoningOf } from '../../config/catalog/catalog.ts';
 import { Failure } from '../../failure.ts';
-import { isObject, listOf, objectsOf } from '../../schema/untrusted.ts';
-import { isReference } from '../dialects/responses/item-fields.ts';
+import { isObject, listOf } from '../../schema/untrusted.ts';
 import type { TextExecution } from '../execution/execution.ts';
 import { hasRouteOf, isShared, mayLeaveServer } from '../execution/model-routes.ts';
 import { Allowance } from '../policy/allowance.ts';
-import { itemsOf, type Lookup, rebuild, UnknownReference } from '../stored/history.ts';
+import {
+  isContinuing,
+  itemsOf,
+  type Lookup,
+  rebuild,
+  UnknownReference,
+} from '../stored/history.ts';
 import { StoredResponses } from '../stored/stored-responses.ts';
 import type { GatewayServices, Stage } from './stage.ts';
 
@@ -18,12 +23,9 @@ const MAX_REBUILT = 256 * 2 ** 20;
 export const restoreHistory: Stage = (execution, services) => {
   const { call, config, request } = execution;
   if (request.dialect !== 'responses') return undefined;
-  const { store, input, previous_response_id: previous, conversation } = request.body;
+  const { store, input } = request.body;
   const isStored = config.responses.retention > 0 && store !== false;
-  const isReferring = objectsOf(input).some(isReference);
-  if (isReferring || (previous ?? conversation ?? null) !== null) {
-    return restore(execution, services, isStored);
-  }
+  if (isContinuing(request.body)) return restore(execution, services, isStored);
   if (isStored || call.earlier) {
     begin(execution, { own: itemsOf(input), previous: null, conversation: null, isStored });
   }
@@ -84,6 +86,7 @@ function withEarlier(stored: StoredResponses, earlier: TextExecution['call']['ea
     response: async (id) => earlier.find(id) ?? (await stored.response(id)),
     item: (id) => stored.item(id),
     conversation: (id, most) => stored.conversation(id, most),
+    open: (sealed) => stored.open(sealed),
   };
 }
 

@@ -21,6 +21,8 @@ export interface Lookup {
   item(id: string): Promise<Json | undefined>;
   /** The items of a conversation, in order. @param most bytes above which it throws */
   conversation(id: string, most: number): Promise<readonly Json[] | undefined>;
+  /** The summary in a sealed compaction; null for one of another account, and for one that was changed. */
+  open(sealed: string): Promise<string | null>;
 }
 
 /** A request with the whole conversation. */
@@ -35,6 +37,28 @@ export interface Rebuilt {
 
 /** Responses of one chain. */
 const MAX_RESPONSES = 1000;
+
+/** How the content of a compaction begins that Oriel has made. */
+export const SEALED = 'oriel.compaction.';
+
+/** What models get before a summary. */
+const SUMMARY = 'The conversation until here was replaced by this summary:\n\n';
+
+const sealedIn = ({ type, encrypted_content: content }: Json) =>
+  type === 'compaction' && typeof content === 'string' && content.startsWith(SEALED)
+    ? content
+    : null;
+
+/** Whether a message has the summary of a compaction. */
+export const isSummary = ({ content }: Json) =>
+  typeof content === 'string' && content.startsWith(SUMMARY);
+
+/** Whether a request needs what is stored: it continues a conversation, or names items or a compaction. */
+export function isContinuing(body: Json): boolean {
+  const { previous_response_id: previous, conversation, input } = body;
+  const isRelated = (item: Json) => isReference(item) || sealedIn(item) !== null;
+  return (previous ?? conversation ?? null) !== null || objectsOf(input).some(isRelated);
+}
 
 /** What a request refers to was not found. */
 export class UnknownReference extends Failure {}
@@ -62,11 +86,12 @@ export async function rebuild(body: Json, lookup: Lookup, most: number): Promise
   };
   const own: Json[] = [];
   const sent: Json[] = [];
-  for (const item of itemsOf(body['input'])) {
+  for (const [index, item] of itemsOf(body['input']).entries()) {
     const isStored = isReference(item) && typeof item['id'] === 'string';
     const known = isStored ? await lookup.item(item['id'] as string) : undefined;
     own.push(known ?? item);
-    sent.push(...(known ? replayed(known) : [item]));
+    const path = `input[${index}].encrypted_content`;
+    for (const one of known ? replayed(known) : [item]) sent.push(await opened(one, lookup, path));
   }
   count(own);
   const earlier =
@@ -76,7 +101,20 @@ export async function rebuild(body: Json, lookup: Lookup, most: number): Promise
   // Items that a client repeats from the conversation are there once.
   const repeated = new Set(own.map(({ id }) => id).filter((id) => typeof id === 'string'));
   const kept = earlier.filter(({ id }) => !repeated.has(id as string));
-  return { input: [...kept.flatMap(replayed), ...sent], own, previous, conversation };
+  const path = previous === null ? 'conversation' : 'previous_response_id';
+  const input: Json[] = [];
+  for (const item of kept.flatMap(replayed)) input.push(await opened(item, lookup, path));
+  return { input: [...input, ...sent], own, previous, conversation };
+}
+
+/** An item as providers get it: the summary of a compaction. @param param what the failure names */
+async function opened(item: Json, lookup: Lookup, param: string): Promise<Json> {
+  const sealed = sealedIn(item);
+  if (sealed === null) return item;
+  const summary = await lookup.open(sealed);
+  if (summary !== null) return { type: 'message', role: 'user', content: SUMMARY + summary };
+  const message = `${param}: expected a compaction of this account, received one of another or a changed one`;
+  throw new Failure('invalid_request', message, { param });
 }
 
 /** The items of a chain of responses, oldest first. */

@@ -1,16 +1,25 @@
+import { randomBytes } from 'node:crypto';
 import type { Config } from '../../config/settings/schema.ts';
 import { Failure } from '../../failure.ts';
 import { objectsOf, textOf } from '../../schema/untrusted.ts';
-import type { Document, DocumentKey, NewDocument } from '../../store/document.ts';
+import {
+  changeDocument,
+  type Document,
+  type DocumentKey,
+  type NewDocument,
+} from '../../store/document.ts';
 import { newId } from '../../store/identifier.ts';
+import { openText, sealText } from '../../store/secret-key.ts';
 import type { Store } from '../../store/store.ts';
 import type { Json } from '../canonical/canonical.ts';
-import { type Lookup, type StoredResponse, shownItem, tooLong } from './history.ts';
+import { type Lookup, SEALED, type StoredResponse, shownItem, tooLong } from './history.ts';
 
 /** Milliseconds for which identifiers of a provider are kept, those of an account, and those of one request. */
 const REMEMBERED_MS = 7 * 86_400_000;
 const MAX_REMEMBERED = 100_000;
 const MAX_GIVEN = 1000;
+
+const HOUR_MS = 3_600_000;
 
 /** Items that are read at once. */
 const PAGE = 100;
@@ -20,6 +29,7 @@ const PREFIXES: Readonly<Record<string, string>> = {
   reasoning: 'rs',
   function_call: 'fc',
   function_call_output: 'fco',
+  compaction: 'cmp',
 };
 
 /** Responses, conversations and their items of one account. */
@@ -53,13 +63,19 @@ export class StoredResponses implements Lookup {
 
   async item(id: string): Promise<Json | undefined> {
     const found = await this.find('response_item', id);
-    if (found === undefined) return (await this.find('conversation_item', id))?.body as Json;
+    if (found === undefined) {
+      const item = await this.find('conversation_item', id);
+      const isKept = item?.parent && (await this.find('conversation', item.parent));
+      return isKept ? (item.body as Json) : undefined;
+    }
     const stored = found.parent === null ? undefined : await this.response(found.parent);
     return objectsOf(stored?.response['output']).find((item) => item['id'] === id);
   }
 
   async conversation(id: string, most: number): Promise<readonly Json[] | undefined> {
-    if ((await this.find('conversation', id)) === undefined) return undefined;
+    const found = await this.find('conversation', id);
+    if (found === undefined) return undefined;
+    await this.#touch(found);
     const { documents } = this.#store;
     const items: Json[] = [];
     let bytes = 0;
@@ -121,8 +137,21 @@ export class StoredResponses implements Lookup {
     if (conversation !== null) await this.append(conversation, itemsIn(stored));
   }
 
+  /** Keeps a conversation that is used. */
+  async #touch(conversation: Document): Promise<void> {
+    const { conversationRetention } = this.#settings;
+    const expiresAt = this.#store.now + conversationRetention;
+    const gained = expiresAt - (conversation.expiresAt ?? 0);
+    if (gained < Math.min(HOUR_MS, conversationRetention / 2)) return;
+    await changeDocument(this.#store.documents, conversation, (body) => ({ body, expiresAt }));
+  }
+
   /** Adds items to a conversation. Those without an identifier, or with one that is taken, get a new one. */
   async append(conversation: string, items: readonly Json[]): Promise<readonly Json[]> {
+    const found = await this.find('conversation', conversation);
+    // Deleted meanwhile.
+    if (found === undefined) return [];
+    await this.#touch(found);
     const named: Json[] = [];
     const seen = new Set<string>();
     for (const item of items) {
@@ -160,15 +189,36 @@ export class StoredResponses implements Lookup {
     return new Set(found.flatMap((document) => document?.id ?? []));
   }
 
+  /** Encrypts a summary, which this account alone can send back. */
+  async seal(text: string): Promise<string> {
+    return SEALED + sealText(await this.#sealingKey(), text, this.#accountId);
+  }
+
+  async open(sealed: string): Promise<string | null> {
+    const key = await this.#sealingKey();
+    try {
+      return openText(key, sealed.slice(SEALED.length), this.#accountId);
+    } catch {
+      return null;
+    }
+  }
+
+  /** The account's own key, which all nodes share. */
+  async #sealingKey(): Promise<Buffer> {
+    const key = { ...this.key('compaction_key', 'key'), parent: null, expiresAt: null };
+    const made = { ...key, isOpen: false, body: randomBytes(32).toString('base64') };
+    const known = await this.#store.documents.find(key);
+    if (known) return Buffer.from(known.body as string, 'base64');
+    await this.#store.documents.add([made]).catch((error: unknown) => {
+      if (!(error instanceof Failure) || error.code !== 'document_exists') throw error;
+    });
+    return this.#sealingKey();
+  }
+
   async create(metadata: Json): Promise<Document> {
     const key = this.key('conversation', newId('conv'));
-    const conversation = {
-      ...key,
-      parent: null,
-      expiresAt: null,
-      isOpen: false,
-      body: { metadata },
-    };
+    const expiresAt = this.#store.now + this.#settings.conversationRetention;
+    const conversation = { ...key, parent: null, expiresAt, isOpen: false, body: { metadata } };
     return (await this.#store.documents.add([conversation], this.#quota))[0]!;
   }
 }

@@ -150,6 +150,52 @@ describe.each(FORMATS)('with a provider of %s, a response', (format) => {
     expect(await failureOf(gone)).toEqual(NOT_FOUND('conversation_id'));
   });
 
+  it('is compacted, and goes on from its summary', async () => {
+    const { upstream } = gateway();
+    upstream.play(says('Hello Ada.'));
+    const { id: previous_response_id } = await openai.responses.create({
+      model,
+      input: 'I am Ada.',
+    });
+    upstream.play(says('The user is Ada.'));
+    const call = { type: 'function_call' as const, call_id: 'c', name: 'time', arguments: '{}' };
+    const result = { type: 'function_call_output' as const, call_id: 'c', output: 'noon' };
+    const input = [call, result];
+    const compact = { model, previous_response_id, input };
+    const compacted = await openai.responses.compact(compact);
+    const [asked] = sentTexts();
+    expect([asked, sentTexts().join(' ').includes('noon')]).toEqual(['I am Ada.', true]);
+    expect(compacted.usage.total_tokens).toBe(USAGE.input + USAGE.output);
+    expect(compacted.output).toMatchObject([
+      { type: 'message', role: 'user', content: [{ text: 'I am Ada.' }] },
+      { type: 'compaction', encrypted_content: expect.stringMatching(/^oriel\.compaction\./) },
+    ]);
+    expect(JSON.stringify(compacted)).not.toContain('The user is Ada.');
+    const sent = ['I am Ada.', expect.stringContaining('The user is Ada.'), 'Who?'];
+    const items = compacted.output as OpenAI.Responses.ResponseInputItem[];
+    for (const body of [
+      { input: [...items, { role: 'user' as const, content: 'Who?' }] },
+      { input: 'Who?', previous_response_id: compacted.id },
+    ]) {
+      upstream.play(says('Ada.'));
+      await openai.responses.create({ model, ...body });
+      expect(sentTexts()).toEqual(sent);
+    }
+    const item = items[1] as OpenAI.Responses.ResponseCompactionItem;
+    const changed = item.encrypted_content.replace(/.{6}$/, 'AAAAAA');
+    for (const [from, encrypted_content] of [
+      [openai, changed],
+      [openai, 'oriel.compaction.'],
+      [await client(), item.encrypted_content],
+    ] as const) {
+      const refused = from.responses.create({
+        model,
+        input: ['x', ''].map(() => ({ ...item, encrypted_content })),
+      });
+      expect(await failureOf(refused)).toEqual([400, null, 'input[0].encrypted_content']);
+    }
+  });
+
   it('is answered in the background, polled and followed', async () => {
     gateway().upstream.play(says('Done at last.'));
     const queued = await openai.responses.create({ model, input: 'Work.', background: true });

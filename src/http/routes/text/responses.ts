@@ -2,12 +2,16 @@ import type { FastifyInstance } from 'fastify';
 import * as v from 'valibot';
 import { Failure } from '../../../failure.ts';
 import { integer, optional, withDefault } from '../../../schema/fields.ts';
-import { isObject, objectsOf } from '../../../schema/untrusted.ts';
+import { isObject } from '../../../schema/untrusted.ts';
 import type { Document } from '../../../store/document.ts';
 import type { KeyHolder } from '../../../store/store.ts';
 import type { Json } from '../../../text/canonical/canonical.ts';
-import { isReference } from '../../../text/dialects/responses/item-fields.ts';
-import { rebuild, type StoredResponse, shownItem } from '../../../text/stored/history.ts';
+import {
+  isContinuing,
+  rebuild,
+  type StoredResponse,
+  shownItem,
+} from '../../../text/stored/history.ts';
 import { StoredResponses } from '../../../text/stored/stored-responses.ts';
 import type { AppContext } from '../../request/app-context.ts';
 import { addEndpoint } from '../../request/endpoint.ts';
@@ -110,9 +114,8 @@ export async function wholeBody(
   { body, holder }: { readonly body: unknown; readonly holder: KeyHolder },
 ): Promise<unknown> {
   if (!isObject(body)) return body;
-  const { previous_response_id: previous, conversation, ...others } = body;
-  const refers = objectsOf(body['input']).some(isReference);
-  if (!refers && (previous ?? conversation ?? null) === null) return body;
+  const { previous_response_id: _, conversation: __, ...others } = body;
+  if (!isContinuing(body)) return body;
   const most = context.config.server.bodyLimit;
   const { input } = await rebuild(body, storedOf(context, holder), most);
   return { ...others, input };

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import * as v from 'valibot';
+import { Failure } from '../../../failure.ts';
 import { isBackground } from '../../../text/background/background.ts';
 import type { Json } from '../../../text/canonical/canonical.ts';
 import { TextReport } from '../../../text/canonical/report.ts';
@@ -7,9 +8,11 @@ import { ESTIMATE_HEADER } from '../../../text/counting/token-counter.ts';
 import type { Dialect } from '../../../text/dialects/dialect.ts';
 import type { Endpoint, RequestAddress } from '../../../text/dialects/endpoint.ts';
 import { fieldRows } from '../../../text/dialects/field-rows.ts';
-import { allDialects } from '../../../text/dialects/registry.ts';
+import { allDialects, dialectNamed } from '../../../text/dialects/registry.ts';
+import { usageSchema } from '../../../text/dialects/usage.ts';
 import { IGNORED_HEADER, pathsHeader } from '../../../text/execution/execution.ts';
-import type { StoredResponse } from '../../../text/stored/history.ts';
+import { compactionOf, summaryRequest } from '../../../text/stored/compaction.ts';
+import { itemsOf, type StoredResponse } from '../../../text/stored/history.ts';
 import { LightAbortSignal } from '../../../upstream/abort-signal.ts';
 import { beginCopy } from '../../observability/request-bodies.ts';
 import { EVENT_STREAM } from '../../openapi/openapi.ts';
@@ -21,10 +24,17 @@ import { turnOf } from '../../sockets/turn.ts';
 import { disconnectSignal, onClientDisconnect } from '../../transport/client-disconnect.ts';
 import { scheduleEndOfTick } from '../../transport/end-of-tick.ts';
 import { SseResponse, sendEvents } from '../../transport/sse-response.ts';
-import { wholeBody } from './responses.ts';
+import { storedOf, wholeBody } from './responses.ts';
 
 /** The document's entry for answers that are always streamed. */
 const STREAMED = { description: 'Success', content: EVENT_STREAM };
+
+const compaction = v.looseObject({
+  id: v.string(),
+  object: v.literal('response.compaction'),
+  output: v.array(v.looseObject({ type: v.string() })),
+  usage: usageSchema,
+});
 
 /** Paths that name the model. The console's page of the API fills in the example. */
 const MODEL_PARAMS = v.object({
@@ -57,7 +67,6 @@ function addTextEndpoint(
 
 /** The endpoints of all text dialects. */
 export function textRoutes(server: FastifyInstance, context: AppContext): void {
-  const { text } = context;
   for (const dialect of allDialects()) {
     const { name, requestIdHeader, endpoints, fields, operation = 'chat' } = dialect;
     for (const endpoint of endpoints) {
@@ -70,45 +79,8 @@ export function textRoutes(server: FastifyInstance, context: AppContext): void {
           const { body } = request;
           if (isBackground(body)) return inBackground(request, reply, context, body);
         }
-        const clientDisconnect = new LightAbortSignal();
-        onClientDisconnect(reply, (failure) => clientDisconnect.abort(failure));
-        const address: RequestAddress = {
-          model: request.params.model ?? null,
-          stream: stream ?? null,
-        };
-        const report = new TextReport(request.trace, tagsOf(request, dialect));
-        request.textReport = report;
-        const admission = admissionOf(request, reply, context);
-        const copy = beginCopy(request, dialect, context.config);
-        const sse = new SseResponse(reply, dialect.signOfLife, copy?.push);
-        if (address.stream ?? isStreaming(request)) sse.keepAlive();
-        try {
-          const whole = await text.answer({
-            requestId: request.id,
-            dialect: name,
-            address,
-            body: request.body,
-            bytes: lengthOf(request),
-            headers: request.headers,
-            holder: request.holder,
-            clientDisconnect,
-            response: sse,
-            onCharging: scheduleEndOfTick,
-            report,
-            admit: admission?.admit,
-            ...(turn !== null && { earlier: turn.connection.earlier, isWarmUp: turn.isWarmUp }),
-          });
-          if (whole === null) return reply;
-          copy?.whole(whole);
-          showCost(reply, report);
-          // Fastify sends it. A promise of a reply would watch the response by a dozen listeners.
-          reply.type('application/json; charset=utf-8');
-          return `${whole}\n`;
-        } finally {
-          admission?.end(report.tokens);
-          request.firstFrameMs = sse.firstFrameMs;
-          sse.end(report.failure ? dialect.failChunk?.(report.failure) : undefined);
-        }
+        const address = { model: request.params.model ?? null, stream: stream ?? null };
+        return answerText(request, reply, context, dialect, address);
       };
       addTextEndpoint(server, endpoint, {
         extensions: { 'x-oriel-fields': fieldRows(fields) },
@@ -118,6 +90,90 @@ export function textRoutes(server: FastifyInstance, context: AppContext): void {
       });
     }
   }
+}
+
+/** Answers a request for text in a dialect. */
+async function answerText(
+  request: TextHttpRequest,
+  reply: FastifyReply,
+  context: AppContext,
+  dialect: Dialect,
+  address: RequestAddress,
+): Promise<string | FastifyReply> {
+  const turn = turnOf(request);
+  const clientDisconnect = new LightAbortSignal();
+  onClientDisconnect(reply, (failure) => clientDisconnect.abort(failure));
+  const report = new TextReport(request.trace, tagsOf(request, dialect));
+  request.textReport = report;
+  const admission = admissionOf(request, reply, context);
+  const copy = beginCopy(request, dialect, context.config);
+  const sse = new SseResponse(reply, dialect.signOfLife, copy?.push);
+  if (address.stream ?? isStreaming(request)) sse.keepAlive();
+  try {
+    const whole = await context.text.answer({
+      requestId: request.id,
+      dialect: dialect.name,
+      address,
+      body: request.body,
+      bytes: lengthOf(request),
+      headers: request.headers,
+      holder: request.holder,
+      clientDisconnect,
+      response: sse,
+      onCharging: scheduleEndOfTick,
+      report,
+      admit: admission?.admit,
+      ...(turn !== null && { earlier: turn.connection.earlier, isWarmUp: turn.isWarmUp }),
+    });
+    if (whole === null) return reply;
+    copy?.whole(whole);
+    showCost(reply, report);
+    // Fastify sends it. A promise of a reply would watch the response by a dozen listeners.
+    reply.type('application/json; charset=utf-8');
+    return `${whole}\n`;
+  } finally {
+    admission?.end(report.tokens);
+    request.firstFrameMs = sse.firstFrameMs;
+    sse.end(report.failure ? dialect.failChunk?.(report.failure) : undefined);
+  }
+}
+
+/** Replaces a conversation by a summary, which later requests send back in its place. */
+export function compactionRoute(server: FastifyInstance, context: AppContext): void {
+  const dialect = dialectNamed('responses');
+  addEndpoint(server, {
+    path: 'POST /v1/responses/compact',
+    tag: 'Text',
+    summary: 'Replace a conversation by its user messages and a summary',
+    body: v.pipe(dialect.fields.schema, v.examples([dialect.endpoints[0]!.example])),
+    answer: compaction,
+    config: { operation: 'chat' },
+    handler: async (request: TextHttpRequest, reply) => {
+      dialect.decodeRequest(request.body);
+      const { input } = (await wholeBody(context, request)) as Json;
+      const items = itemsOf(input);
+      if (items.length === 0) {
+        const message = 'input: expected a conversation, received none';
+        throw new Failure('invalid_request', message, { param: 'input' });
+      }
+      request.body = summaryRequest(request.body as Json, items);
+      const address = { model: null, stream: false };
+      const whole = await answerText(request, reply, context, dialect, address);
+      const stored = storedOf(context, request.holder);
+      // The summary was charged, and would be again.
+      reply.header('x-should-retry', 'false');
+      const compacted = await compactionOf(JSON.parse(whole as string) as Json, items, stored);
+      if (context.config.responses.retention > 0) {
+        const response = { ...compacted, status: 'completed' };
+        const kept = stored.keep({ response, input: [], previous: null, conversation: null });
+        // The client can send back the answer itself.
+        await kept.catch((error: unknown) => {
+          if (!(error instanceof Failure)) throw error;
+        });
+      }
+      return compacted as v.InferOutput<typeof compaction>;
+    },
+  });
 }
 
 /** Begins a response in the background. */

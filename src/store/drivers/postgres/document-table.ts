@@ -128,9 +128,10 @@ export function documentTable(parts: PostgresParts): Documents {
       return (row as unknown as DocumentQuota | undefined) ?? { count: 0, bytes: 0 };
     },
     async sweep() {
-      const old = `SELECT ctid FROM $schema.documents WHERE expires_at <= $1 ORDER BY expires_at LIMIT ${MAX_SWEPT}`;
+      const old = `SELECT account_id, id FROM $schema.documents WHERE expires_at <= $1 ORDER BY expires_at LIMIT ${MAX_SWEPT}`;
+      const condition = `(account_id, id) IN (SELECT * FROM old) AND expires_at <= $1 OR (account_id, parent) IN (SELECT * FROM old)`;
       const gone = await transaction((connection) =>
-        deleteWhere(connection, `ctid IN (${old})`, [now()]),
+        deleteWhere(connection, condition, [now()], `WITH old AS MATERIALIZED (${old})`),
       );
       return gone.length;
     },
@@ -200,9 +201,14 @@ function addTotals(connection: Connection, changes: readonly Total[]) {
   );
 }
 
-async function deleteWhere(connection: Connection, condition: string, values: readonly unknown[]) {
+async function deleteWhere(
+  connection: Connection,
+  condition: string,
+  values: readonly unknown[],
+  before = '',
+) {
   const gone = await connection.query<Total & { readonly id: string }>(
-    `DELETE FROM $schema.documents WHERE ${condition}
+    `${before} DELETE FROM $schema.documents WHERE ${condition}
      RETURNING account_id AS account, kind, id, -1 AS count, -bytes AS bytes`,
     values,
   );

@@ -98,8 +98,7 @@ export class LowdbDocuments implements Documents {
     const order = state.documentByKey.order(keyOf(key));
     const row = state.documentByKey.get(keyOf(key));
     if (order === undefined || !row) return false;
-    const parts = state.partsOfDocument.oldest(compositeKey(key.accountId, key.id));
-    await this.#delete([[order, row], ...parts]);
+    await this.#delete([[order, row], ...this.#partsOf(row)]);
     return !isExpired(row, now());
   }
 
@@ -162,7 +161,7 @@ export class LowdbDocuments implements Documents {
     const { files, documents: folder } = this.#place;
     const old = [...state.documents.rows].filter(([, row]) => isExpired(row, now()));
     const swept = old.slice(0, MAX_SWEPT);
-    await this.#delete(swept);
+    await this.#delete([...new Map(swept.flatMap((row) => [row, ...this.#partsOf(row[1])]))]);
     await this.#removeReplaced(({ at }) => at <= Date.now() - KEEP_REPLACED_MS);
     const names = await namesIn(files, folder);
     const rows = [...state.documents.rows.values(), ...this.#replaced.map(({ row }) => row)];
@@ -189,6 +188,10 @@ export class LowdbDocuments implements Documents {
       const document = await this.#read(row);
       if (document) yield document;
     }
+  }
+
+  #partsOf({ accountId, id }: DocumentRow) {
+    return this.#records.state.partsOfDocument.oldest(compositeKey(accountId, id));
   }
 
   #usage(kind: DocumentKind, accountId: string) {
