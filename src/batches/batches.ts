@@ -113,8 +113,8 @@ export class Batches {
   }
 
   async list(kind: BatchKind, accountId: string, limit: number, after?: string) {
-    const query = { kind, accountId, limit, order: 'desc' as const };
-    const page = await this.#services.store.documents.list({ ...query, ...(after && { after }) });
+    const query = { kind, accountId, limit, order: 'desc', after } as const;
+    const page = await this.#services.store.documents.list(query);
     return { ...page, documents: page.documents as readonly BatchDocument[] };
   }
 

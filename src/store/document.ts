@@ -51,10 +51,10 @@ export interface DocumentQuery {
   readonly kind: DocumentKind;
   readonly accountId: string;
   /** Only parts of this document. */
-  readonly parent?: string;
+  readonly parent?: string | undefined;
   readonly limit: number;
   /** Identifier of the document after which the page begins. */
-  readonly after?: string;
+  readonly after?: string | undefined;
   /** Order of creation; `asc` by default. */
   readonly order?: 'asc' | 'desc';
 }

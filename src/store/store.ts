@@ -201,10 +201,10 @@ export interface Store extends ConfigEntries, AlertRecords {
   /** Tasks, newest first. */
   listTasks(query: TaskQuery, page: Page<string>): Promise<readonly Task[]>;
   /**
-   * Deletes tasks that ended before a time, with their assets and deliveries. A task with a pending
-   * delivery is kept. Deletes at most 1000 tasks: call it again until it returns none.
+   * Deletes tasks that ended before a time, or one ended task of an account, with their assets and deliveries. A task
+   * with a pending delivery is kept. Deletes at most 1000 tasks: call it again until it returns none.
    */
-  deleteTasks(endedBefore: number): Promise<DeletedRecords>;
+  deleteTasks(ended: number | Pick<Task, 'accountId' | 'id'>): Promise<DeletedRecords>;
   /** Deletes the oldest ended tasks of an account that exceed the given totals, like `deleteTasks`. */
   trimTasks(accountId: string, limits: TaskTotals): Promise<DeletedRecords>;
   /** Deletes inputs of ended tasks, at most 1000, and returns them. */

@@ -35,6 +35,10 @@ export const filter = (description: string) =>
     expects: '1 to 256 characters',
   });
 
+/** The shape of a deletion's answer. */
+export const deletedShape = <const Name extends string>(object: Name) =>
+  v.object({ id: v.string(), object: v.literal(object), deleted: v.literal(true) });
+
 /** The shape of a list. */
 export const listShape = <const Shape extends v.GenericSchema>(shape: Shape) =>
   v.object({ object: v.literal('list'), data: v.array(shape) });

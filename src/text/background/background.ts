@@ -85,12 +85,8 @@ export class BackgroundResponses {
       throw new Failure('invalid_request', message, { param: 'store' });
     }
     if (callback !== null) {
-      checkPublicUrl(
-        textOf(callback),
-        'callback_url',
-        networkPolicyOf(config().network),
-        'callback',
-      );
+      const policy = networkPolicyOf(config().network);
+      checkPublicUrl(textOf(callback), 'callback_url', policy, 'callback');
     }
     const accountId = holder.account.id;
     const open = [...this.#runs.values()].filter((run) => run.document.accountId === accountId);
@@ -98,11 +94,8 @@ export class BackgroundResponses {
       const message = `the account has ${open.length} responses in the background`;
       throw new Failure('rate_limit', message, { code: 'too_many_tasks', retryAfter: 5 });
     }
-    const { previous, conversation } = await rebuild(
-      body,
-      this.#stored(accountId),
-      config().server.bodyLimit,
-    );
+    const responses = new StoredResponses(store, accountId, config());
+    const { previous, conversation } = await rebuild(body, responses, config().server.bodyLimit);
     const response = queuedResponse(body, previous, conversation);
     const work: Work = {
       ...{ body, keyId: holder.key.id, starts: 0, node: this.#node, isAnswered: false },
@@ -111,7 +104,7 @@ export class BackgroundResponses {
     };
     // The items join their conversation at the end.
     const stored = { response, input: itemsOf(body['input']), previous, conversation: null };
-    const kept = await this.#stored(accountId).keep(stored, true, { work });
+    const kept = await responses.keep(stored, true, { work });
     this.#begin(kept, holder);
     return kept;
   }
@@ -189,10 +182,6 @@ export class BackgroundResponses {
   #run(work: Promise<void>): void {
     const running = work.finally(() => this.#running.delete(running));
     this.#running.add(running);
-  }
-
-  #stored(accountId: string): StoredResponses {
-    return new StoredResponses(this.#options.store, accountId, this.#options.config());
   }
 }
 

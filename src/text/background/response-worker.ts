@@ -147,17 +147,13 @@ export class ResponseWorker {
    */
   async #keep(run: BackgroundRun, answer: StoredResponse): Promise<boolean> {
     const { id, created_at } = bodyOfOpen(run.document).response;
-    const stored = {
-      ...answer,
-      response: { ...answer.response, id, created_at, background: true },
-    };
+    const response = { ...answer.response, id, created_at, background: true };
+    const stored = { ...answer, response };
     if (await this.#renew(run)) {
       const { document } = run;
-      await new StoredResponses(
-        this.#options.store,
-        document.accountId,
-        this.#options.config(),
-      ).addItems(document, stored);
+      const { store, config } = this.#options;
+      const responses = new StoredResponses(store, document.accountId, config());
+      await responses.addItems(document, stored);
       await this.#change(run, { ...stored, work: ended(bodyOfOpen(document).work!) });
     }
     return bodyOfOpen(run.document).work?.node === this.#node;
@@ -175,11 +171,8 @@ export class ResponseWorker {
     const secrets = callbackSecrets(account, config().callbacks.secretOverlap, store.now);
     const headers = headersOf(`msg_${id}`, body, secrets, store.now);
     const networkPolicy = networkPolicyOf(config().network);
-    const { verdict } = await attemptDelivery(
-      upstream,
-      { url, headers, body },
-      { networkPolicy, signal: this.#closing },
-    );
+    const options = { networkPolicy, signal: this.#closing };
+    const { verdict } = await attemptDelivery(upstream, { url, headers, body }, options);
     const pause = verdict === 'retry' ? retryDelay(attempts + 1, Math.random()) : null;
     const next = { ...work, attempts: attempts + 1, nextAt: store.now + (pause ?? 0) };
     await this.#change(run, pause === null ? null : { work: { ...next, node: '', until: 0 } });

@@ -4,13 +4,7 @@ import { isObject, listOf } from '../../schema/untrusted.ts';
 import type { TextExecution } from '../execution/execution.ts';
 import { hasRouteOf, isShared, mayLeaveServer } from '../execution/model-routes.ts';
 import { Allowance } from '../policy/allowance.ts';
-import {
-  isContinuing,
-  itemsOf,
-  type Lookup,
-  rebuild,
-  UnknownReference,
-} from '../stored/history.ts';
+import { isContinuing, itemsOf, rebuild, UnknownReference } from '../stored/history.ts';
 import { StoredResponses } from '../stored/stored-responses.ts';
 import type { GatewayServices, Stage } from './stage.ts';
 
@@ -39,11 +33,11 @@ async function restore(
 ): Promise<void> {
   const { call, config, request } = execution;
   const { store } = services;
-  const stored = new StoredResponses(store, call.holder.account.id, config);
+  const stored = new StoredResponses(store, call.holder.account.id, config, call.earlier);
   const most = config.server.bodyLimit;
   let rebuilt: Awaited<ReturnType<typeof rebuild>>;
   try {
-    rebuilt = await rebuild(request.body, withEarlier(stored, call.earlier), most);
+    rebuilt = await rebuild(request.body, stored, most);
   } catch (error) {
     // What the provider itself keeps is for it to know, where it speaks this format.
     if (error instanceof UnknownReference && (await isAtProvider(execution, stored))) return;
@@ -77,17 +71,6 @@ async function isAtProvider(
   if (allowance.allows(previous == null ? 'conversation' : 'previous_response_id')) return true;
   const named = previous ?? (isObject(conversation) ? conversation['id'] : conversation);
   return (await stored.given([String(named)])).size > 0;
-}
-
-/** Responses of a connection first, then those of the account. */
-function withEarlier(stored: StoredResponses, earlier: TextExecution['call']['earlier']): Lookup {
-  if (earlier === undefined) return stored;
-  return {
-    response: async (id) => earlier.find(id) ?? (await stored.response(id)),
-    item: (id) => stored.item(id),
-    conversation: (id, most) => stored.conversation(id, most),
-    open: (sealed) => stored.open(sealed),
-  };
 }
 
 function begin(execution: TextExecution, keeping: NonNullable<TextExecution['keeping']>): void {

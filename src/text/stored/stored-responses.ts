@@ -32,13 +32,23 @@ const PREFIXES: Readonly<Record<string, string>> = {
   compaction: 'cmp',
 };
 
+type Earlier = { find(id: string): StoredResponse | undefined };
+
 /** Responses, conversations and their items of one account. */
 export class StoredResponses implements Lookup {
   readonly #store: Store;
   readonly #accountId: string;
   readonly #settings: Config['responses'];
+  readonly #earlier: Earlier | undefined;
 
-  constructor(store: Store, accountId: string, { responses }: Pick<Config, 'responses'>) {
+  /** @param earlier responses of a connection, which are looked up first */
+  constructor(
+    store: Store,
+    accountId: string,
+    { responses }: Pick<Config, 'responses'>,
+    earlier?: Earlier,
+  ) {
+    this.#earlier = earlier;
     this.#store = store;
     this.#accountId = accountId;
     this.#settings = responses;
@@ -58,7 +68,8 @@ export class StoredResponses implements Lookup {
   }
 
   async response(id: string): Promise<StoredResponse | undefined> {
-    return (await this.find('response', id))?.body as StoredResponse | undefined;
+    const earlier = this.#earlier?.find(id);
+    return earlier ?? ((await this.find('response', id))?.body as StoredResponse | undefined);
   }
 
   async item(id: string): Promise<Json | undefined> {
@@ -81,7 +92,7 @@ export class StoredResponses implements Lookup {
     let bytes = 0;
     for (let after: string | undefined; ; ) {
       const query = { kind: 'conversation_item', accountId: this.#accountId, parent: id } as const;
-      const page = await documents.list({ ...query, limit: PAGE, ...(after && { after }) });
+      const page = await documents.list({ ...query, limit: PAGE, after });
       for (const { body } of page.documents) {
         bytes += Buffer.byteLength(JSON.stringify(body));
         items.push(body as Json);
@@ -102,10 +113,8 @@ export class StoredResponses implements Lookup {
     const { response, conversation } = stored;
     const id = textOf(response['id']);
     const expiresAt = this.#store.now + this.#settings.retention;
-    const kept: NewDocument = {
-      ...{ ...this.key('response', id), parent: null, expiresAt, isOpen },
-      body: { ...stored, ...more },
-    };
+    const body = { ...stored, ...more };
+    const kept = this.#new('response', id, { expiresAt, isOpen, body });
     const parts = this.#partsOf(id, response, expiresAt);
     if (conversation !== null) await this.append(conversation, itemsIn(stored));
     try {
@@ -121,9 +130,12 @@ export class StoredResponses implements Lookup {
   #partsOf(parent: string, response: Json, expiresAt: number): readonly NewDocument[] {
     const ids = new Set(objectsOf(response['output']).map((item) => textOf(item['id'])));
     ids.delete('');
-    return Array.from(ids, (id) => ({
-      ...{ ...this.key('response_item', id), parent, expiresAt, isOpen: false, body: null },
-    }));
+    return Array.from(ids, (id) => this.#new('response_item', id, { parent, expiresAt }));
+  }
+
+  #new(kind: DocumentKey['kind'], id: string, more: Partial<NewDocument>): NewDocument {
+    const key = this.key(kind, id);
+    return { ...key, parent: null, expiresAt: null, isOpen: false, body: null, ...more };
   }
 
   /** Adds the items of a response that was kept before its end. */
@@ -162,10 +174,9 @@ export class StoredResponses implements Lookup {
       named.push(shownItem(item, own));
     }
     await this.#store.documents.add(
-      named.map((body) => ({
-        ...this.key('conversation_item', textOf(body['id'])),
-        ...{ parent: conversation, expiresAt: null, isOpen: false, body },
-      })),
+      named.map((body) =>
+        this.#new('conversation_item', textOf(body['id']), { parent: conversation, body }),
+      ),
       this.#quota,
     );
     return named;
@@ -174,8 +185,7 @@ export class StoredResponses implements Lookup {
   /** Notes what a provider itself has stored for the account, which it may name in later requests. */
   async remember(ids: readonly string[]): Promise<void> {
     const expiresAt = this.#store.now + REMEMBERED_MS;
-    const rest = { parent: null, expiresAt, isOpen: false, body: null };
-    const noted = ids.map((id) => ({ ...this.key('response_item', id), ...rest }));
+    const noted = ids.map((id) => this.#new('response_item', id, { expiresAt }));
     // Without them, later requests lose references.
     await this.#store.documents
       .add(noted, { count: MAX_REMEMBERED, bytes: Infinity })
@@ -205,9 +215,9 @@ export class StoredResponses implements Lookup {
 
   /** The account's own key, which all nodes share. */
   async #sealingKey(): Promise<Buffer> {
-    const key = { ...this.key('compaction_key', 'key'), parent: null, expiresAt: null };
-    const made = { ...key, isOpen: false, body: randomBytes(32).toString('base64') };
-    const known = await this.#store.documents.find(key);
+    const body = randomBytes(32).toString('base64');
+    const made = this.#new('compaction_key', 'key', { body });
+    const known = await this.#store.documents.find(made);
     if (known) return Buffer.from(known.body as string, 'base64');
     await this.#store.documents.add([made]).catch((error: unknown) => {
       if (!(error instanceof Failure) || error.code !== 'document_exists') throw error;
@@ -216,9 +226,9 @@ export class StoredResponses implements Lookup {
   }
 
   async create(metadata: Json): Promise<Document> {
-    const key = this.key('conversation', newId('conv'));
     const expiresAt = this.#store.now + this.#settings.conversationRetention;
-    const conversation = { ...key, parent: null, expiresAt, isOpen: false, body: { metadata } };
+    const more = { expiresAt, body: { metadata } };
+    const conversation = this.#new('conversation', newId('conv'), more);
     return (await this.#store.documents.add([conversation], this.#quota))[0]!;
   }
 }

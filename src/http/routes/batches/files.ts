@@ -45,9 +45,7 @@ export function fileRoutes(server: FastifyInstance, { files, store, assets }: Ap
     handler: async (request) => {
       const { limit, order, after = request.query.after_id, purpose: parent } = request.query;
       const { documents, hasMore } = await store.documents.list({
-        ...{ kind: 'file', accountId: request.holder.account.id, limit, order },
-        ...(after !== undefined && { after }),
-        ...(parent !== undefined && { parent }),
+        ...{ kind: 'file', accountId: request.holder.account.id, limit, order, after, parent },
       });
       return idPageOf((documents as FileDocument[]).map(shownTo(request)), hasMore);
     },

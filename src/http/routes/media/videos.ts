@@ -10,13 +10,16 @@ import {
   shortText,
   taskFields,
 } from '../../../media/requests/fields.ts';
+import { invalid } from '../../../media/task/invalid-request.ts';
 import type { StoredResult, VideoTaskRequest } from '../../../media/task/task-request.ts';
+import { checkedBody } from '../../../schema/body.ts';
 import { field, fieldsOf as formFields, integer, optional } from '../../../schema/fields.ts';
+import { conflict } from '../../../store/errors.ts';
 import type { Task } from '../../../store/task.ts';
 import { BINARY, formSchemaOf } from '../../openapi/openapi.ts';
 import type { AppContext } from '../../request/app-context.ts';
 import { addEndpoint } from '../../request/endpoint.ts';
-import { idPageOf, idPageShape, pageLimit, seconds } from '../../request/query.ts';
+import { deletedShape, idPageOf, idPageShape, pageLimit, seconds } from '../../request/query.ts';
 import { disconnectSignal } from '../../transport/client-disconnect.ts';
 import { admitForm, sentFiles, valuesOf, withForm } from '../../uploads/form.ts';
 import type { FormShape } from '../../uploads/parts.ts';
@@ -34,6 +37,8 @@ const videoForm = v.strictObject({
   size: shortText('WIDTHxHEIGHT or a ratio such as 16:9'),
   ...taskFields,
 });
+
+const remixRequest = v.object({ prompt });
 
 const FIELDS = formFields(videoForm);
 const { fileBytes } = DEFAULT_LIMITS;
@@ -95,6 +100,33 @@ export function addVideoRoutes(server: FastifyInstance, context: AppContext): vo
     path: 'GET /v1/videos/:video_id',
     summary: 'A video and its state, as OpenAI shows it',
     handler: async (request) => show(await find(request)),
+  });
+  addEndpoint(server, {
+    ...shared,
+    path: 'DELETE /v1/videos/:video_id',
+    summary: 'Delete a video that has ended, with its file',
+    answer: deletedShape('video.deleted'),
+    handler: async (request) => {
+      const { id, accountId } = await find(request);
+      const { tasks, assets } = await store.deleteTasks({ accountId, id });
+      if (tasks.length === 0) {
+        throw conflict(`${id} has not ended, or its callback is not delivered`, 'task_state');
+      }
+      await context.assets.discard(assets.map((asset) => asset.id));
+      return { id, object: 'video.deleted' as const, deleted: true as const };
+    },
+  });
+  addEndpoint(server, {
+    ...shared,
+    path: 'POST /v1/videos/:video_id/remix',
+    summary: 'Remix a video, which no provider can do yet',
+    body: v.pipe(remixRequest, v.examples([{ prompt: 'at night' }])),
+    handler: async (request) => {
+      checkedBody(remixRequest, request.body);
+      const name = nameOfTask(await find(request));
+      const what = `the model ${JSON.stringify(name)} takes no video as its input; create a video`;
+      throw invalid('video_id', `${what} from a prompt and an image`, 'unsupported_value');
+    },
   });
   addEndpoint(server, {
     ...shared,

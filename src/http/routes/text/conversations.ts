@@ -8,7 +8,7 @@ import type { Json } from '../../../text/canonical/canonical.ts';
 import { inputItem } from '../../../text/dialects/responses/item-fields.ts';
 import type { AppContext } from '../../request/app-context.ts';
 import { addEndpoint } from '../../request/endpoint.ts';
-import { seconds } from '../../request/query.ts';
+import { deletedShape, seconds } from '../../request/query.ts';
 import { item, itemList, itemQuery, itemsOf, storedOf, unknown } from './responses.ts';
 
 const metadata = v.record(v.string(), v.pipe(v.string(), v.maxLength(512)));
@@ -82,11 +82,7 @@ export function conversationRoutes(server: FastifyInstance, context: AppContext)
     path: `DELETE ${path}`,
     tag: 'Text',
     summary: 'Delete a conversation with its items',
-    answer: v.object({
-      id: v.string(),
-      object: v.literal('conversation.deleted'),
-      deleted: v.literal(true),
-    }),
+    answer: deletedShape('conversation.deleted'),
     handler: async ({ holder, params: { conversation_id: id } }) => {
       await documents.remove(await found(holder, id));
       return { id, object: 'conversation.deleted' as const, deleted: true as const };
@@ -114,16 +110,10 @@ export function conversationRoutes(server: FastifyInstance, context: AppContext)
     answer: itemList,
     handler: async ({ holder, params: { conversation_id: parent }, query }) => {
       const { accountId } = await found(holder, parent);
-      const { after, ...page } = query;
-      const list = { kind: 'conversation_item', accountId, parent, ...page } as const;
-      const { documents: rows, hasMore } = await documents.list({
-        ...list,
-        ...(after && { after }),
-      });
-      return itemsOf(
-        rows.map(({ body }) => body as Json),
-        hasMore,
-      );
+      const list = { kind: 'conversation_item', accountId, parent, ...query } as const;
+      const { documents: rows, hasMore } = await documents.list(list);
+      const bodies = rows.map(({ body }) => body as Json);
+      return itemsOf(bodies, hasMore);
     },
   });
 

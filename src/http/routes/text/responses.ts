@@ -15,7 +15,7 @@ import {
 import { StoredResponses } from '../../../text/stored/stored-responses.ts';
 import type { AppContext } from '../../request/app-context.ts';
 import { addEndpoint } from '../../request/endpoint.ts';
-import { idPageOf, idPageShape } from '../../request/query.ts';
+import { deletedShape, idPageOf, idPageShape } from '../../request/query.ts';
 import { disconnectSignal } from '../../transport/client-disconnect.ts';
 import { sendEvents } from '../../transport/sse-response.ts';
 
@@ -83,7 +83,7 @@ export function responseRoutes(server: FastifyInstance, context: AppContext): vo
     path: `DELETE ${path}`,
     tag: 'Text',
     summary: 'Delete a stored response',
-    answer: v.object({ id: v.string(), object: v.literal('response'), deleted: v.literal(true) }),
+    answer: deletedShape('response'),
     handler: async ({ holder, params: { response_id: id } }) => {
       const key = storedOf(context, holder).key('response', id);
       if (!(await store.documents.remove(key))) throw unknown('response', id, 'response_id');

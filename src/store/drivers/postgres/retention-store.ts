@@ -31,13 +31,17 @@ interface Candidate {
 /** The methods that delete many records, each in transactions of its own. */
 export function retentionMethods({ database, bookCharges }: PostgresParts) {
   return {
-    async deleteTasks(endedBefore) {
+    async deleteTasks(which) {
+      const [condition, values] =
+        typeof which === 'number'
+          ? ['t.updated_at < $1', [which]]
+          : ['t.account_id = $1 AND t.id = $2', [encodeText(which.accountId), which.id]];
       return database.transaction(async (connection) => {
         const ended = await connection.query<Candidate>(
           `SELECT t.id, t.account_id, t.bytes FROM $schema.tasks AS t
-           WHERE t.status NOT IN ('pending', 'processing') AND ${IS_DELIVERED} AND t.updated_at < $1
+           WHERE t.status NOT IN ('pending', 'processing') AND ${IS_DELIVERED} AND ${condition}
            ORDER BY t.updated_at LIMIT ${MAX_DELETED_TASKS}`,
-          [endedBefore],
+          values,
         );
         let bytes = 0;
         const chosen = ended.filter((task) => {

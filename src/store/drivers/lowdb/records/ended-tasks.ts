@@ -13,10 +13,11 @@ import {
 } from '../../../task.ts';
 import type { SegmentRecord } from '../archive/segment.ts';
 import { bodyOf } from '../archive/segment.ts';
-import { type ArchivedBody, findArchivedDelivery } from './archiver.ts';
+import { type ArchivedBody, findArchivedDelivery, findArchivedTask } from './archiver.ts';
 import type { Records } from './records.ts';
 import type { Transaction } from './transaction.ts';
 
+type TaskName = Pick<Task, 'accountId' | 'id'>;
 type Deletion = { readonly [Kind in keyof DeletedRecords]: DeletedRecords[Kind][number][] };
 
 /** The methods that delete ended tasks, in memory and in the archive. */
@@ -55,6 +56,18 @@ export function endedTaskMethods(records: Records) {
         if (task.updatedAt < endedBefore && !hasOpenDelivery(task.id)) yield [order, task];
       }
     }
+  }
+
+  function* inMemory({ accountId, id }: TaskName): Generator<[order: number, task: Task]> {
+    const order = state.taskById.order(id);
+    const task = state.taskById.get(id);
+    if (order === undefined || task?.accountId !== accountId || hasOpenDelivery(id)) return;
+    if (isTerminal(task.status)) yield [order, task];
+  }
+
+  async function* inArchive({ accountId, id }: TaskName): AsyncGenerator<SegmentRecord> {
+    const found = await findArchivedTask(archive, id);
+    if (found?.body.task.accountId === accountId) yield found.record;
   }
 
   /** Deletes the assets and the delivery of a task. Returns the assets. */
@@ -100,13 +113,14 @@ export function endedTaskMethods(records: Records) {
   }
 
   return {
-    async deleteTasks(endedBefore) {
+    async deleteTasks(which) {
+      const isOne = typeof which !== 'number';
       return deleteIn(async (transaction, deleted) => {
-        for (const [order, task] of endedInMemory(endedBefore)) {
+        for (const [order, task] of isOne ? inMemory(which) : endedInMemory(which)) {
           if (deleted.tasks.length >= MAX_DELETED_TASKS) break;
           deleteRow(order, task, transaction, deleted);
         }
-        const archived = archive.endedBefore(endedBefore);
+        const archived = isOne ? inArchive(which) : archive.endedBefore(which);
         await deleteArchived(archived, transaction, deleted, () => true);
       });
     },
