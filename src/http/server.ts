@@ -25,6 +25,7 @@ import { textBatchRoutes } from './routes/batches/batches.ts';
 import { fileFormRoutes, fileRoutes } from './routes/batches/files.ts';
 import { mediaRoutes } from './routes/media/media.ts';
 import { mediaFormRoutes } from './routes/media/media-forms.ts';
+import { videoRoutes } from './routes/media/videos.ts';
 import { consolePage } from './routes/server/console-page.ts';
 import { healthRoutes } from './routes/server/health.ts';
 import { metricsRoute } from './routes/server/metrics.ts';
@@ -75,6 +76,7 @@ const API_ROUTES = [
   compactionRoute,
   rowRoutes,
   taskRoutes,
+  videoRoutes,
   taskEventRoutes,
   operationRoutes,
   fileRoutes,

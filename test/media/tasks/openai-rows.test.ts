@@ -103,6 +103,13 @@ it.each(['film', 'far-film'])("videos of OpenAI's SDK are tasks of %s", async (m
   for await (const one of videos.list({ limit: 1 })) ids.push(one.id);
   expect(ids).toEqual([id, made.id]);
   expect(await ann.look(made.id)).toMatchObject({ status: 'completed', type: 'video' });
+  const remix = videos.remix(made.id, { prompt: 'at night' });
+  await expect(remix).rejects.toMatchObject({ status: 400, param: 'video_id' });
+  const deleted = { id: made.id, object: 'video.deleted', deleted: true };
+  expect(await videos.delete(made.id)).toEqual(deleted);
+  for (const gone of [videos.retrieve(made.id), videos.downloadContent(made.id)]) {
+    await expect(gone).rejects.toMatchObject({ status: 404 });
+  }
 });
 
 it('a video that failed says why, and has no file', async () => {
@@ -124,6 +131,8 @@ it('videos of others, other tasks and wrong fields are refused', async () => {
   for (const refused of [
     () => other.videos.retrieve(id),
     () => other.videos.downloadContent(id),
+    () => other.videos.delete(id),
+    () => other.videos.remix(id, { prompt: 'x' }),
     () => videos.retrieve(task),
     () => videos.retrieve('video_x'),
     () => other.videos.list({ after: id }),
@@ -131,6 +140,8 @@ it('videos of others, other tasks and wrong fields are refused', async () => {
     await expect(refused()).rejects.toMatchObject({ status: 404 });
   }
   expect((await other.videos.list()).data).toEqual([]);
+  const bad = videos.remix(id, { prompt: ' ' });
+  await expect(bad).rejects.toMatchObject({ status: 400, param: 'prompt' });
   for (const [more, param] of [
     [{ seconds: '61' }, 'seconds'],
     [{ seconds: 'long' }, 'seconds'],

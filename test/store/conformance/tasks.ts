@@ -344,6 +344,26 @@ export function describeTasks(driver: DriverFactory, accounts = 1000): void {
       }
     });
 
+    it('deletes one ended task of its account', async () => {
+      const { store, reopened, account, key } = await owned();
+      const [{ task: gone }, { task: kept }, { task: open }] = [
+        await store.createTask(taskFor(key)),
+        await store.createTask(taskFor(key)),
+        await store.createTask(taskFor(key)),
+      ];
+      for (const { id } of [gone, kept]) await store.expireTask(await claimOf(store, id));
+      const none = { tasks: [], assets: [] };
+      for (const named of [open, { ...gone, accountId: 'acct_other' }, { ...gone, id: 'task_x' }]) {
+        expect(await store.deleteTasks(named)).toEqual(none);
+      }
+      expect(await store.deleteTasks(gone)).toMatchObject({ tasks: [{ id: gone.id }] });
+      for await (const one of bothOf(store, reopened)) {
+        expect(await one.deleteTasks(gone)).toEqual(none);
+        expect(await one.findTask(account.id, gone.id)).toBeUndefined();
+        expect((await everyTask(one)).map(({ id }) => id)).toEqual([open.id, kept.id]);
+      }
+    });
+
     it('deletes tasks that ended before a time, and keeps their ledger entries', async () => {
       let now = NOON;
       const { store, reopened, account, key } = await owned({ now: () => now });

@@ -22,7 +22,7 @@ import {
   prefersTask,
 } from './response-format.ts';
 import { addTranscriptionRoute } from './transcriptions.ts';
-import { addVideoRoutes } from './videos.ts';
+import { addVideoForm } from './videos.ts';
 
 const { fileBytes } = DEFAULT_LIMITS;
 const MEGABYTE = 1024 * 1024;
@@ -137,7 +137,7 @@ export function mediaFormRoutes(server: FastifyInstance, context: AppContext): v
   addImageForm('edit', 'Change images by a prompt, and wait for the results');
   addImageForm('variation', 'Make variations of an image, as OpenAI does, and wait for them');
 
-  addVideoRoutes(server, context);
+  addVideoForm(server, context);
   for (const translates of [false, true]) addTranscriptionRoute(server, context, translates);
 
   addEndpoint(server, {

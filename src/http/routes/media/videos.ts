@@ -62,18 +62,10 @@ const STATUS = {
 
 const videoShape = v.looseObject({ id: v.string(), status: v.picklist(Object.values(STATUS)) });
 
-/** Videos in OpenAI's shape, which are tasks. */
-export function addVideoRoutes(server: FastifyInstance, context: AppContext): void {
-  const { store, spool } = context;
-  const show = (task: Task) => videoOf(task, context.config.limits.retention);
-  const find = async ({ holder, params }: FastifyRequest) => {
-    const { video_id: id } = params as { readonly video_id: string };
-    const task = await store.findTask(holder.account.id, id);
-    if (task?.type !== 'video') throw taskNotFound('video_id');
-    return task;
-  };
-  const shared = { tag: 'Videos', answer: videoShape } as const;
+const shared = { tag: 'Videos', answer: videoShape } as const;
 
+/** The creation of a video in OpenAI's shape, which is a task. */
+export function addVideoForm(server: FastifyInstance, context: AppContext): void {
   addEndpoint(server, {
     ...shared,
     path: 'POST /v1/videos',
@@ -86,20 +78,31 @@ export function addVideoRoutes(server: FastifyInstance, context: AppContext): vo
     onRequest: admitForm(context, VIDEO),
     handler: async (request, reply) => {
       const signal = disconnectSignal(reply);
-      return withForm(request, VIDEO, { spool, signal }, async (form) => {
+      return withForm(request, VIDEO, { spool: context.spool, signal }, async (form) => {
         const { seconds: duration, ...fields } = checkFields(videoForm, valuesOf(form, FIELDS));
         const images = sentFiles(form, 'input_reference', VIDEO);
         const task = await submitMedia(context, 'video', request, { ...fields, duration }, images);
         announceIgnored(reply, task, context.config);
-        return show(task);
+        return videoOf(task, context);
       });
     },
   });
+}
+
+/** Videos in OpenAI's shape. */
+export function videoRoutes(server: FastifyInstance, context: AppContext): void {
+  const { store } = context;
+  const find = async ({ holder, params }: FastifyRequest) => {
+    const { video_id: id } = params as { readonly video_id: string };
+    const task = await store.findTask(holder.account.id, id);
+    if (task?.type !== 'video') throw taskNotFound('video_id');
+    return task;
+  };
   addEndpoint(server, {
     ...shared,
     path: 'GET /v1/videos/:video_id',
     summary: 'A video and its state, as OpenAI shows it',
-    handler: async (request) => show(await find(request)),
+    handler: async (request) => videoOf(await find(request), context),
   });
   addEndpoint(server, {
     ...shared,
@@ -140,7 +143,10 @@ export function addVideoRoutes(server: FastifyInstance, context: AppContext): vo
     handler: async ({ holder, query: { limit, after } }) => {
       const page = { limit: limit + 1, ...(after !== undefined && { after }) };
       const tasks = await store.listTasks({ accountId: holder.account.id, type: 'video' }, page);
-      return idPageOf(tasks.slice(0, limit).map(show), tasks.length > limit);
+      return idPageOf(
+        tasks.slice(0, limit).map((task) => videoOf(task, context)),
+        tasks.length > limit,
+      );
     },
   });
   addEndpoint(server, {
@@ -164,7 +170,7 @@ export function addVideoRoutes(server: FastifyInstance, context: AppContext): vo
   });
 }
 
-function videoOf(task: Task, retention: number) {
+function videoOf(task: Task, { config }: AppContext) {
   const { id, status, error, createdAt, updatedAt } = task;
   const { prompt: text, size, duration } = task.request as VideoTaskRequest;
   const isDone = status === 'completed';
@@ -173,7 +179,7 @@ function videoOf(task: Task, retention: number) {
     ...{ prompt: text, seconds: String(duration), size, progress: isDone ? 100 : 0 },
     created_at: seconds(createdAt),
     completed_at: isDone ? seconds(updatedAt) : null,
-    expires_at: isDone ? seconds(updatedAt + retention) : null,
+    expires_at: isDone ? seconds(updatedAt + config.limits.retention) : null,
     error: error && { code: error.code ?? error.type, message: error.message },
   };
 }
