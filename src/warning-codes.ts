@@ -31,6 +31,8 @@ export const WARNING_CODES = {
   target_not_reached:
     'No encoding has the target size or SSIM; the output is the smallest or the most similar one.',
   metadata_kept: 'The output keeps the bytes of the input, with their metadata.',
+  focus_not_found:
+    'The picture does not have the focus that was asked for; attention chose the part.',
   frames_not_compared: 'Only the first frames or pages were compared.',
 } as const;
 

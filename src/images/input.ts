@@ -24,6 +24,8 @@ export interface TextVariables {
   readonly name: string;
   /** Place among the inputs, from 1. */
   readonly index: number;
+  /** Content of the file beside it that has its focal point or regions. */
+  readonly sidecar: string;
 }
 
 /** One input in memory, with the functions of the worker thread to process it. */

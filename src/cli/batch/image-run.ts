@@ -1,5 +1,7 @@
-import { statSync } from 'node:fs';
-import { dirname, parse, resolve } from 'node:path';
+import { readFileSync, statSync } from 'node:fs';
+import { dirname, join, parse, resolve } from 'node:path';
+import { regionsText } from '../../images/focus/regions.ts';
+import type { TextVariables } from '../../images/input.ts';
 import { checkFileSize, type Limits } from '../../images/limits.ts';
 import { printable } from '../../operations/batch/filename.ts';
 import { digestFile } from '../../operations/cache/file-identity.ts';
@@ -192,7 +194,29 @@ function withVariables(inputs: readonly Input[], used: readonly Variable[]): rea
     const variables = {
       ...(used.includes('name') && { name }),
       ...(used.includes('index') && { index: index + 1 }),
+      ...(used.includes('sidecar') && 'path' in input.source && sidecarOf(input.source.path)),
     };
     return { ...input, variables };
   });
+}
+
+/** Bytes of a file with a focal point, and characters that are kept of it. */
+const MAX_SIDECAR_BYTES = 4 * 1024 * 1024;
+const MAX_SIDECAR_LENGTH = 50_000;
+
+/** What the file beside a picture says of its focus: its own format, or XMP as digiKam, darktable and Lightroom name it. */
+function sidecarOf(path: string): Pick<TextVariables, 'sidecar'> | undefined {
+  const { dir, name } = parse(path);
+  for (const file of [`${path}.focus.json`, `${path}.xmp`, join(dir, `${name}.xmp`)]) {
+    try {
+      const stat = statSync(file);
+      if (!stat.isFile() || stat.size > MAX_SIDECAR_BYTES) continue;
+      const text = readFileSync(file, 'utf8');
+      const sidecar = file.endsWith('.xmp') ? regionsText(text) : text;
+      if (sidecar !== '') return { sidecar: sidecar.slice(0, MAX_SIDECAR_LENGTH) };
+    } catch {
+      // It does not exist or cannot be read.
+    }
+  }
+  return undefined;
 }

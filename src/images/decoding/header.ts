@@ -132,7 +132,8 @@ export type Facts = Readonly<ReturnType<typeof factsOf>>;
 /** The facts of a decoded input. @param frames 1, or the number of frames (pages) that are processed */
 export function factsOf(header: Header, frames: number) {
   const { width, height, hasAlpha, deep, grey } = header;
-  return { width, height, frames, hasAlpha, deep, grey };
+  // `moved`: whether steps have cut or turned it, so that places in the input are others now.
+  return { width, height, frames, hasAlpha, deep, grey, moved: false };
 }
 
 export function isSameSize(one: Size, other: Size): boolean {

@@ -112,8 +112,13 @@ const ORIENTATION: Readonly<Record<number, readonly [mirror: boolean, degrees: n
   8: [false, 270],
 };
 
+/** Mirrors left to right, then rotates clockwise. */
+export function turnOf(orientation = 1): readonly [mirror: boolean, degrees: number] {
+  return ORIENTATION[orientation] ?? [false, 0];
+}
+
 /** Rotates a frame by its EXIF orientation; sharp also mirrors before it rotates. */
 function upright({ metadata }: Header): (frame: Sharp) => Sharp {
-  const [mirror, degrees] = ORIENTATION[metadata.orientation ?? 1] ?? [false, 0];
+  const [mirror, degrees] = turnOf(metadata.orientation);
   return (frame) => frame.flop(mirror).rotate(degrees);
 }

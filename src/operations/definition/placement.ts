@@ -23,7 +23,7 @@ export type Gravity = (typeof GRAVITIES)[number];
 
 type Strategy = (typeof STRATEGIES)[number];
 
-export function isStrategy(position: Gravity | Strategy | undefined): position is Strategy {
+export function isStrategy(position: string | undefined): position is Strategy {
   return STRATEGIES.some((strategy) => strategy === position);
 }
 

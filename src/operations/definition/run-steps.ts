@@ -186,9 +186,9 @@ export async function runSteps(
   const header = await readHeader(input);
   const to = format(header);
   const selection = await selectFrames(input, header, to, encoding);
-  const source = { input, header, profiled: selection.profiled };
-  const steps: ChosenStep[] = [];
   const loading: Warning[] = [];
+  const source = { input, header, profiled: selection.profiled, warnings: loading };
+  const steps: ChosenStep[] = [];
   for (const one of chosen) {
     const { options, warnings } = await loadStep(source, one);
     steps.push({ ...one, options });

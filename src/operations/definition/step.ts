@@ -30,6 +30,8 @@ export interface Source {
   readonly header: Header;
   /** Whether pixels keep the input's colours, because the output keeps its colour profile. */
   readonly profiled: boolean;
+  /** Steps add what they find in the pixels. */
+  readonly warnings: Warning[];
 }
 
 /** One step over an image whose facts are known, before any pixel is decoded. */

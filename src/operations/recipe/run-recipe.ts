@@ -54,8 +54,8 @@ function keepsColours({ metadata }: EncodingOptions): boolean {
 /** The recipe with what its steps need beside their options. */
 async function loadRecipe(input: ImageInput, header: Header, recipe: Recipe) {
   const profiled = recipe.outputs.some(({ encoding }) => keepsColours(encoding));
-  const source = { input, header, profiled };
   const warnings: Warning[] = [];
+  const source = { input, header, profiled, warnings };
   const load = async (steps: readonly RecipeStep[]) => {
     const loaded: RecipeStep[] = [];
     for (const one of steps) {
@@ -94,11 +94,11 @@ export async function runRecipe(input: ImageInput, given: Recipe): Promise<Opera
   });
   const made: { readonly leaf: Leaf; readonly image: OutputImage; readonly search?: Search }[] = [];
   for (const group of groups) {
-    warnings.push(...group.warnings);
     await runGroup(input, header, recipe, group, (leaf, { image, search, warnings: own }) => {
       made.push({ leaf, image, ...(search && { search }) });
       warnings.push(...own);
     });
+    warnings.push(...group.warnings);
   }
   if (made.length === 0) {
     warnings.push({ code: 'no_output', message: 'the conditions of all outputs exclude it' });
@@ -217,7 +217,7 @@ async function runGroup(
   group: Group,
   add: (leaf: Leaf, encoded: EncodingResult) => void,
 ): Promise<void> {
-  const source = { input, header, profiled: group.profiled };
+  const source = { input, header, profiled: group.profiled, warnings: group.warnings };
   const engine: Engine<Progress> = {
     factsOf: (progress) => progress.facts,
     apply: (progress, step, context) => applyStep(source, progress, step, context),

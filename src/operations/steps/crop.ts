@@ -3,6 +3,13 @@ import { type Facts, isSameSize, type Size } from '../../images/decoding/header.
 import { fileFailure } from '../../images/file-error.ts';
 import { type Fault, field, integer, number } from '../../schema/fields.ts';
 import {
+  checkFocus,
+  FOCUS_MICROSECONDS,
+  focusField,
+  focusVariables,
+  offsetOfFocus,
+} from '../definition/focus.ts';
+import {
   checkOneFrame,
   GRAVITIES,
   isStrategy,
@@ -29,6 +36,7 @@ const fields = {
       'part to keep, instead of left and top; center by default with ratio and percent',
     ),
   ),
+  focus: focusField,
 };
 
 type CropOptions = OptionsOf<typeof fields>;
@@ -48,22 +56,19 @@ function missing(options: CropOptions, names: readonly (keyof typeof MISSING)[])
 }
 
 function check(options: CropOptions): Fault | readonly Fault[] | null {
-  const { left, top, width, height, ratio, percent, gravity } = options;
+  const { left, top, width, height, ratio, percent, gravity, focus } = options;
+  if (gravity !== undefined && focus !== undefined) return ['focus', 'excludes gravity'];
+  const [name, place] = focus === undefined ? ['gravity', gravity] : ['focus', focus];
   const scaled = ratio !== undefined || percent !== undefined;
-  if (!scaled && gravity === undefined) return missing(options, ['left', 'top', 'width', 'height']);
-  if (left !== undefined) return ['left', `excludes ${scaled ? 'ratio and percent' : 'gravity'}`];
-  if (top !== undefined) return ['top', `excludes ${scaled ? 'ratio and percent' : 'gravity'}`];
-  if (!scaled) {
-    return isStrategy(gravity)
-      ? ['gravity', `${gravity} goes with ratio only`]
-      : missing(options, ['width', 'height']);
-  }
+  if (!scaled && place === undefined) return missing(options, ['left', 'top', 'width', 'height']);
+  if (left !== undefined) return ['left', `excludes ${scaled ? 'ratio and percent' : name}`];
+  if (top !== undefined) return ['top', `excludes ${scaled ? 'ratio and percent' : name}`];
+  const measured: Fault | null = isStrategy(place) ? [name, `${place} goes with ratio only`] : null;
+  if (!scaled) return measured ?? missing(options, ['width', 'height']);
   if (width !== undefined) return ['width', 'excludes ratio and percent'];
   if (height !== undefined) return ['height', 'excludes ratio and percent'];
   if (ratio !== undefined && percent !== undefined) return ['percent', 'excludes ratio'];
-  return percent !== undefined && isStrategy(gravity)
-    ? ['gravity', `${gravity} goes with ratio only`]
-    : null;
+  return percent === undefined ? null : measured;
 }
 
 function sizeOf({ width, height }: Facts, options: CropOptions): Size {
@@ -92,12 +97,15 @@ export const crop = stepOperation({
   examples: [
     'crop --left 10 --top 10 --width 300 --height 200 --out cut *.jpg',
     'crop --ratio 16:9 --gravity attention --out wide *.jpg',
+    'crop --ratio 1:1 --focus face --out portraits *.jpg',
   ],
   sample: { left: 0, top: 0, width: 100, height: 100 },
+  variables: focusVariables,
   plan(facts, options) {
-    const { gravity = 'center' } = options;
+    const { focus } = options;
+    const gravity = options.gravity ?? (isStrategy(focus) ? focus : 'center');
     const size = sizeOf(facts, options);
-    const after = { ...facts, ...size };
+    const after = { ...facts, ...size, moved: true };
     if (isStrategy(gravity)) {
       checkOneFrame(facts, `gravity ${gravity}`);
       return {
@@ -118,12 +126,20 @@ export const crop = stepOperation({
         `the rectangle ${width}x${height}${place} reaches beyond the image of ${facts.width}x${facts.height}`,
       );
     }
+    if (focus !== undefined) checkFocus(facts, focus);
     return {
       after,
+      microseconds: focus === undefined ? 0 : FOCUS_MICROSECONDS,
       from: PLACE.EXTRACT,
       to: PLACE.EXTRACT,
       whole: true,
-      apply: (frame) => frame.extract({ left, top, width, height }),
+      async apply(frame, source) {
+        const offset =
+          focus === undefined
+            ? { left, top }
+            : await offsetOfFocus({ frame, facts, source }, focus, facts, size);
+        return frame.extract({ ...offset, width, height });
+      },
     };
   },
 });

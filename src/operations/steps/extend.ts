@@ -83,6 +83,7 @@ export const extend = stepOperation({
       height,
       hasAlpha: facts.hasAlpha || transparent,
       grey: facts.grey && (!filled || isGrey(background)),
+      moved: true,
     };
     return {
       after,

@@ -5,6 +5,13 @@ import { addAlpha } from '../../images/decoding/pixels.ts';
 import type { Sharp } from '../../images/input.ts';
 import { field, integer, number } from '../../schema/fields.ts';
 import {
+  checkFocus,
+  FOCUS_MICROSECONDS,
+  focusField,
+  focusVariables,
+  offsetOfFocus,
+} from '../definition/focus.ts';
+import {
   checkOneFrame,
   GRAVITIES,
   isStrategy,
@@ -45,6 +52,7 @@ const fields = {
     ),
     'center',
   ),
+  focus: focusField,
   enlarge: v.optional(field(v.boolean(), 'enlarge small images'), false),
   kernel: v.optional(field(v.picklist(KERNELS), 'resampling filter'), 'lanczos3'),
   background: v.optional(
@@ -124,13 +132,15 @@ export const resize = stepOperation({
   endpoint: 'batch-resize-images',
   cost: 15,
   fields,
-  check({ width, height, percent, fit, position }) {
+  check({ width, height, percent, fit, position, focus }) {
     if (percent !== undefined && (width !== undefined || height !== undefined)) {
       return ['percent', 'excludes width and height'];
     }
     if (percent === undefined && width === undefined && height === undefined) {
       return ['width', 'one of width, height and percent is required'];
     }
+    if (focus !== undefined && fit !== 'cover') return ['focus', 'goes with fit cover only'];
+    if (focus !== undefined && position !== 'center') return ['focus', 'excludes position'];
     return isStrategy(position) && fit !== 'cover'
       ? ['position', `${position} goes with fit cover only`]
       : null;
@@ -138,12 +148,18 @@ export const resize = stepOperation({
   examples: [
     "resize --width 800 --name '{name}-{width}w.{ext}' *.jpg",
     'resize --width 400 --height 400 --fit cover --position attention --format webp *.jpg',
+    'resize --width 400 --height 400 --fit cover --focus 0.3,0.6 --out squares *.jpg',
     'resize --percent 50 --recursive . --out half',
   ],
   sample: { width: 800 },
-  plan(facts, options, { alpha }) {
-    const { scaled, final } = resizedSize(facts, options);
-    const { fit, position } = options;
+  variables: focusVariables,
+  plan(facts, given, { alpha }) {
+    const { scaled, final } = resizedSize(facts, given);
+    const { fit, focus } = given;
+    const position = isStrategy(focus) ? focus : given.position;
+    const options = { ...given, position };
+    const around = isStrategy(focus) ? undefined : focus;
+    if (around !== undefined) checkFocus(facts, around);
     if (isStrategy(position)) checkOneFrame(facts, `position ${position}`);
     const grows = fit === 'contain' && !isSameSize(scaled, final);
     const background = parseColour(options.background);
@@ -152,12 +168,19 @@ export const resize = stepOperation({
       ...final,
       hasAlpha: facts.hasAlpha || (grows && alpha && background.alpha < 1),
       grey: facts.grey && (!grows || isGrey(background)),
+      moved: facts.moved || fit === 'cover' || fit === 'contain',
     };
     return {
       after,
       from: placeOfPaint(facts, after, PLACE.RESIZE),
       to: fit === 'contain' ? PLACE.EXTEND : PLACE.CUT,
-      apply: (frame) => place(frame, facts, options, alpha),
+      microseconds: around === undefined ? 0 : FOCUS_MICROSECONDS,
+      async apply(frame, source) {
+        if (around === undefined) return place(frame, facts, options, alpha);
+        const offset = await offsetOfFocus({ frame, facts, source }, around, scaled, final);
+        const { kernel } = options;
+        return frame.resize({ ...scaled, fit: 'fill', kernel }).extract({ ...offset, ...final });
+      },
       unchanged: isSameSize(scaled, facts) && isSameSize(final, facts),
     };
   },

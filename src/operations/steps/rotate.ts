@@ -80,6 +80,7 @@ export const rotate = stepOperation({
       ...rotatedSize(facts, angle),
       hasAlpha: facts.hasAlpha || (hasCorners && fill.alpha < 1),
       grey: facts.grey && (!hasCorners || isGrey(fill)),
+      moved: true,
     };
     return {
       after,

@@ -25,7 +25,7 @@ export const trim = stepOperation({
   plan(facts, { threshold, edge, margin, lineArt }) {
     checkOneFrame(facts, 'trim');
     return {
-      after: facts,
+      after: { ...facts, moved: true },
       from: PLACE.FIRST,
       to: PLACE.LAST,
       measured: true,

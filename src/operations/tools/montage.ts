@@ -96,7 +96,7 @@ export const montageSheet: ThreadOperation<SheetOptions> = {
     const opaque = background.alpha < 1 ? image : image.removeAlpha();
     const progress = { ...beginProgress(opaque, facts), decoded: false, unchanged: false };
     const encoded = await encodeResult(
-      { input: source, header, profiled: false },
+      { input: source, header, profiled: false, warnings },
       progress,
       format,
       encoding,

@@ -16,7 +16,7 @@ describe('overlay', () => {
   test.each(['sharpen', 'blur', 'greyscale'])(
     'reads the pixels that %s has made, which one pipeline would compute twice',
     (name) => {
-      const facts = { ...SIZE, frames: 1, hasAlpha: false, deep: false, grey: false };
+      const facts = { ...SIZE, frames: 1, hasAlpha: false, deep: false, moved: false, grey: false };
       const layer = { ratio: 1, grey: true };
       const own = { width: 9, height: 9 };
       const options = { layer, own, gravity: 'south', x: 0, y: 0, angle: 0 };
