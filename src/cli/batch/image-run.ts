@@ -200,12 +200,12 @@ function withVariables(inputs: readonly Input[], used: readonly Variable[]): rea
   });
 }
 
-/** Bytes of a file with a focal point, and characters that are kept of it. */
+/** Bytes of a file with a focal point that are read, and characters that are kept. */
 const MAX_SIDECAR_BYTES = 4 * 1024 * 1024;
 const MAX_SIDECAR_LENGTH = 50_000;
 
-/** What the file beside a picture says of its focus: its own format, or XMP as digiKam, darktable and Lightroom name it. */
-function sidecarOf(path: string): Pick<TextVariables, 'sidecar'> | undefined {
+/** What a file beside a picture says of its focus: JSON, or XMP as digiKam, darktable and Lightroom name it. */
+function sidecarOf(path: string): Partial<TextVariables> {
   const { dir, name } = parse(path);
   for (const file of [`${path}.focus.json`, `${path}.xmp`, join(dir, `${name}.xmp`)]) {
     try {
@@ -214,9 +214,7 @@ function sidecarOf(path: string): Pick<TextVariables, 'sidecar'> | undefined {
       const text = readFileSync(file, 'utf8');
       const sidecar = file.endsWith('.xmp') ? regionsText(text) : text;
       if (sidecar !== '') return { sidecar: sidecar.slice(0, MAX_SIDECAR_LENGTH) };
-    } catch {
-      // It does not exist or cannot be read.
-    }
+    } catch {}
   }
-  return undefined;
+  return {};
 }

@@ -2,9 +2,8 @@ import type { Header, Size } from '../decoding/header.ts';
 import { turnOf } from '../decoding/picture.ts';
 import { readExif } from '../exif/exif.ts';
 
-/** A part of a picture, in shares of its width and height: 0 to 1. */
+/** A part of a picture by its middle, in shares of width and height: 0 to 1. */
 export interface Region extends Size {
-  /** Place of the middle. */
   readonly x: number;
   readonly y: number;
 }
@@ -13,26 +12,19 @@ export interface Region extends Size {
 const MAX_REGIONS = 100;
 const MAX_XMP_BYTES = 4 * 1024 * 1024;
 
-const isShare = (value: unknown): value is number =>
-  typeof value === 'number' && value >= 0 && value <= 1;
-
-function isRegion({ x, y, width, height }: Region): boolean {
-  return [x, y, width, height].every(isShare);
-}
-
 /** The subject of a picture by its metadata, as seen: regions of XMP, else the subject area of EXIF. */
-export function regionsOfMetadata(header: Header): readonly Region[] {
+export function regionsOfMetadata(header: Header): Region[] {
   const { xmp } = header.metadata;
   const regions = xmp ? regionsOfXmp(xmp.toString('utf8', 0, MAX_XMP_BYTES), header) : [];
   return regions.length > 0 ? regions : regionsOfExif(header);
 }
 
 /** Reads a file beside a picture: XMP, or JSON such as `{"x": 0.3, "y": 0.6}`. */
-export function regionsOfFile(text: string, header: Header): readonly Region[] {
+export function regionsOfFile(text: string, header: Header): Region[] {
   if (!text.trimStart().startsWith('{')) return regionsOfXmp(text, header);
   try {
-    const { x, y } = JSON.parse(text) as Partial<Region>;
-    return isShare(x) && isShare(y) ? [{ x, y, width: 0, height: 0 }] : [];
+    const { x, y } = JSON.parse(text);
+    return [{ x, y, width: 0, height: 0 }].filter(isRegion);
   } catch {
     return [];
   }
@@ -41,59 +33,56 @@ export function regionsOfFile(text: string, header: Header): readonly Region[] {
 /** The part of an XMP packet that has regions; empty if there is none. */
 export function regionsText(xmp: string): string {
   const start = xmp.indexOf('<mwg-rs:Regions');
-  const end = start < 0 ? -1 : xmp.indexOf('</mwg-rs:Regions>', start);
-  return end < 0 ? '' : xmp.slice(start, end);
+  return start < 0 ? '' : xmp.slice(start, xmp.indexOf('</mwg-rs:Regions>', start));
+}
+
+function isRegion({ x, y, width, height }: Region): boolean {
+  return [x, y, width, height].every(
+    (share) => Number(share) === share && share >= 0 && share <= 1,
+  );
 }
 
 /** The number of an attribute or element. */
 function numberIn(text: string, name: string): number {
-  const [, value] = new RegExp(`${name}\\s*(?:=\\s*["']|>)\\s*([\\d.eE+-]{1,30})`).exec(text) ?? [];
-  return Number(value ?? Number.NaN);
+  const found = new RegExp(`${name}\\s*(?:=\\s*["']|>)\\s*([\\d.eE+-]{1,30})`).exec(text);
+  return Number(found?.[1] ?? Number.NaN);
 }
 
 /** Regions by the schema mwg-rs (Metadata Working Group, Guidelines for Handling Image Metadata 2.0, 5.9). */
-function regionsOfXmp(xmp: string, header: Header): readonly Region[] {
+function regionsOfXmp(xmp: string, header: Header): Region[] {
   const [head = '', ...areas] = regionsText(xmp).split('<mwg-rs:Area', MAX_REGIONS + 1);
-  const { width, height, orientation = 1 } = header.metadata;
-  const swapped =
-    orientation > 4 &&
-    width !== height &&
-    numberIn(head, 'stDim:w') > numberIn(head, 'stDim:h') !== width > height;
-  const regions = areas.map((area) => ({
-    x: numberIn(area, 'stArea:x'),
-    y: numberIn(area, 'stArea:y'),
-    width: numberIn(area, 'stArea:w') || 0,
-    height: numberIn(area, 'stArea:h') || 0,
-  }));
-  const valid = regions.filter(isRegion);
-  // Some writers measure in the picture as seen; the dimensions show it.
-  return swapped && head.includes('stDim:w') ? valid : valid.map((region) => seen(region, header));
+  const regions = areas.map((area) => {
+    const [x, y, width, height] = ['x', 'y', 'w', 'h'].map((key) =>
+      numberIn(area, `stArea:${key}`),
+    );
+    return { x: x!, y: y!, width: width || 0, height: height || 0 };
+  });
+  // Some writers measure in the picture as seen; the dimensions of a turned one show it.
+  const isUpright = header.width !== header.height && numberIn(head, 'stDim:w') === header.width;
+  return regions.filter(isRegion).map(isUpright ? (region) => region : asSeen(header));
 }
 
 /** The subject area (Exif 2.32, 4.6.5): a point, a circle with its diameter, or a rectangle by its middle. */
-function regionsOfExif(header: Header): readonly Region[] {
-  const tags = header.exif && readExif(header.exif);
-  const { photo, image } = tags ?? {};
-  const area = photo?.['SubjectArea'] ?? photo?.['SubjectLocation'] ?? image?.['SubjectLocation'];
+function regionsOfExif(header: Header): Region[] {
+  const { photo } = (header.exif && readExif(header.exif)) ?? {};
+  const area = photo?.['SubjectArea'];
   if (!Array.isArray(area)) return [];
-  const side = (name: string, stored: number) => {
-    const value = photo?.[name];
-    return typeof value === 'number' && value > 0 ? value : stored;
-  };
-  const across = side('PixelXDimension', header.metadata.width);
-  const down = side('PixelYDimension', header.metadata.height);
+  const across = Number(photo?.['PixelXDimension']) || header.metadata.width;
+  const down = Number(photo?.['PixelYDimension']) || header.metadata.height;
   const [x, y, width = 0, height = width] = area.map(Number);
   const region = { x: x! / across, y: y! / down, width: width / across, height: height / down };
-  return isRegion(region) ? [seen(region, header)] : [];
+  return [region].filter(isRegion).map(asSeen(header));
 }
 
-/** A region of the stored picture after its orientation is applied. */
-function seen({ x, y, width, height }: Region, { metadata }: Header): Region {
+/** Turns a region of the stored picture as its orientation turns the picture. */
+function asSeen({ metadata }: Header): (region: Region) => Region {
   const [mirror, degrees] = turnOf(metadata.orientation);
-  const across = mirror ? 1 - x : x;
-  if (degrees === 90) return { x: 1 - y, y: across, width: height, height: width };
-  if (degrees === 270) return { x: y, y: 1 - across, width: height, height: width };
-  return degrees === 180
-    ? { x: 1 - across, y: 1 - y, width, height }
-    : { x: across, y, width, height };
+  return (stored) => {
+    let { x, y, width, height } = stored;
+    if (mirror) x = 1 - x;
+    for (let turned = 0; turned < degrees; turned += 90) {
+      [x, y, width, height] = [1 - y, x, height, width];
+    }
+    return { x, y, width, height };
+  };
 }

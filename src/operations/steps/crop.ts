@@ -2,13 +2,7 @@ import * as v from 'valibot';
 import { type Facts, isSameSize, type Size } from '../../images/decoding/header.ts';
 import { fileFailure } from '../../images/file-error.ts';
 import { type Fault, field, integer, number } from '../../schema/fields.ts';
-import {
-  checkFocus,
-  FOCUS_MICROSECONDS,
-  focusField,
-  focusVariables,
-  offsetOfFocus,
-} from '../definition/focus.ts';
+import { focusOption, focusVariables, planFocus } from '../definition/focus.ts';
 import {
   checkOneFrame,
   GRAVITIES,
@@ -36,7 +30,7 @@ const fields = {
       'part to keep, instead of left and top; center by default with ratio and percent',
     ),
   ),
-  focus: focusField,
+  focus: focusOption,
 };
 
 type CropOptions = OptionsOf<typeof fields>;
@@ -126,20 +120,14 @@ export const crop = stepOperation({
         `the rectangle ${width}x${height}${place} reaches beyond the image of ${facts.width}x${facts.height}`,
       );
     }
-    if (focus !== undefined) checkFocus(facts, focus);
+    const around = planFocus(focus, facts, facts, size);
     return {
       after,
-      microseconds: focus === undefined ? 0 : FOCUS_MICROSECONDS,
       from: PLACE.EXTRACT,
       to: PLACE.EXTRACT,
       whole: true,
-      async apply(frame, source) {
-        const offset =
-          focus === undefined
-            ? { left, top }
-            : await offsetOfFocus({ frame, facts, source }, focus, facts, size);
-        return frame.extract({ ...offset, width, height });
-      },
+      apply: async (frame, source) =>
+        frame.extract(around ? await around(frame, source) : { left, top, width, height }),
     };
   },
 });

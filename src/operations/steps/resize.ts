@@ -4,13 +4,7 @@ import { type Facts, isSameSize, type Size } from '../../images/decoding/header.
 import { addAlpha } from '../../images/decoding/pixels.ts';
 import type { Sharp } from '../../images/input.ts';
 import { field, integer, number } from '../../schema/fields.ts';
-import {
-  checkFocus,
-  FOCUS_MICROSECONDS,
-  focusField,
-  focusVariables,
-  offsetOfFocus,
-} from '../definition/focus.ts';
+import { focusOption, focusVariables, planFocus } from '../definition/focus.ts';
 import {
   checkOneFrame,
   GRAVITIES,
@@ -52,7 +46,7 @@ const fields = {
     ),
     'center',
   ),
-  focus: focusField,
+  focus: focusOption,
   enlarge: v.optional(field(v.boolean(), 'enlarge small images'), false),
   kernel: v.optional(field(v.picklist(KERNELS), 'resampling filter'), 'lanczos3'),
   background: v.optional(
@@ -158,8 +152,7 @@ export const resize = stepOperation({
     const { fit, focus } = given;
     const position = isStrategy(focus) ? focus : given.position;
     const options = { ...given, position };
-    const around = isStrategy(focus) ? undefined : focus;
-    if (around !== undefined) checkFocus(facts, around);
+    const around = planFocus(focus, facts, scaled, final);
     if (isStrategy(position)) checkOneFrame(facts, `position ${position}`);
     const grows = fit === 'contain' && !isSameSize(scaled, final);
     const background = parseColour(options.background);
@@ -174,12 +167,10 @@ export const resize = stepOperation({
       after,
       from: placeOfPaint(facts, after, PLACE.RESIZE),
       to: fit === 'contain' ? PLACE.EXTEND : PLACE.CUT,
-      microseconds: around === undefined ? 0 : FOCUS_MICROSECONDS,
       async apply(frame, source) {
-        if (around === undefined) return place(frame, facts, options, alpha);
-        const offset = await offsetOfFocus({ frame, facts, source }, around, scaled, final);
-        const { kernel } = options;
-        return frame.resize({ ...scaled, fit: 'fill', kernel }).extract({ ...offset, ...final });
+        if (!around) return place(frame, facts, options, alpha);
+        const part = await around(frame, source);
+        return frame.resize({ ...scaled, fit: 'fill', kernel: options.kernel }).extract(part);
       },
       unchanged: isSameSize(scaled, facts) && isSameSize(final, facts),
     };
