@@ -1,11 +1,14 @@
 import type { ThreadOperation } from './definition/operation.ts';
+import type { SetOperation } from './definition/set.ts';
 import { render } from './sandbox/render.ts';
-import { compare } from './tools/compare.ts';
-import { favicon } from './tools/favicon.ts';
+import { compare, compareSet } from './tools/compare.ts';
+import { duplicates } from './tools/duplicates.ts';
+import { favicon, faviconSet } from './tools/favicon.ts';
 import { fingerprint } from './tools/fingerprint.ts';
 import { inspect } from './tools/inspect.ts';
-import { montageCell, montageSheet } from './tools/montage.ts';
+import { montage, montageCell, montageSheet } from './tools/montage.ts';
 import { preview } from './tools/preview.ts';
+import { srcset } from './tools/srcset.ts';
 import { verify } from './tools/verify.ts';
 
 /** Operations for other commands and parts of the daemon, without an endpoint or documentation of their own. */
@@ -20,3 +23,12 @@ export const INTERNAL_OPERATIONS: readonly ThreadOperation<never>[] = [
   montageCell,
   montageSheet,
 ];
+
+/** Tools over all images of a request, for endpoints; the command line has a command of its own for each. */
+export const SET_OPERATIONS = [
+  duplicates,
+  compareSet,
+  montage,
+  faviconSet,
+  srcset,
+] as readonly SetOperation[];

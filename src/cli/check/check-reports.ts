@@ -2,8 +2,8 @@ import { writeFileSync } from 'node:fs';
 import { relative, resolve } from 'node:path';
 import type * as v from 'valibot';
 import { printable } from '../../operations/batch/filename.ts';
+import { escapeMarkup, urlOf } from '../../operations/tools/html.ts';
 import { Writer } from '../files/writer.ts';
-import { escapeMarkup, urlOf } from '../images/html.ts';
 import { annotate } from '../reports/annotations.ts';
 import { printRows } from '../terminal/table.ts';
 import {

@@ -1,9 +1,7 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { basename, extname, parse, resolve } from 'node:path';
-import * as v from 'valibot';
+import type * as v from 'valibot';
 import { Failure } from '../../failure.ts';
-import type { Size } from '../../images/decoding/header.ts';
-import { type EncodingOptions, encodingFields } from '../../images/encoding/options.ts';
 import type { OutputFormat } from '../../images/formats.ts';
 import type { Limits } from '../../images/limits.ts';
 import type { FileRecord, OutputRecord } from '../../operations/batch/batch-record.ts';
@@ -11,8 +9,7 @@ import { printable } from '../../operations/batch/filename.ts';
 import type { JobSuccess } from '../../operations/definition/job.ts';
 import { fillTemplate } from '../../operations/definition/name-template.ts';
 import { type BatchPool, inlinePool } from '../../operations/pool/pool.ts';
-import { type SheetLayout, sheetSize } from '../../operations/tools/montage.ts';
-import { parseFields } from '../../schema/fields.ts';
+import { type SheetLayout, sheetOf, sheetSize } from '../../operations/tools/montage.ts';
 import type { Incremental } from '../batch/incremental.ts';
 import type { OutputSink } from '../batch/sink.ts';
 import { usageFailure } from '../command/command.ts';
@@ -51,21 +48,16 @@ interface ContactSheets extends OutputSink {
  */
 export function contactSheets(
   inputs: readonly Input[],
-  cell: Size,
   flags: MontageFlags,
   limits: Limits,
   incremental: Incremental | null,
 ): ContactSheets {
-  const { columns, gap, label, overwrite } = flags;
-  const layout = { columns, cell, gap, labelSize: label === undefined ? 0 : flags.labelSize };
+  const { columns, label, overwrite, font } = flags;
+  const { layout, encoding } = sheetOf(flags);
   const perSheet = columns * rowsOf(layout, flags.rows, inputs.length, limits);
   const format = formatOf(flags);
   const paths = pathsOf(flags, Math.ceil(inputs.length / perSheet));
   checkPaths(paths, inputs, overwrite, incremental);
-  const { quality, lossless, effort, progressive, background, font } = flags;
-  const encoding: EncodingOptions = parseFields(v.strictObject(encodingFields) as never, {
-    ...{ quality, lossless, effort, progressive, background },
-  });
   const places = new Map(inputs.map((input, index) => [input, index]));
   const writer = new Writer({ overwrite });
   const written: Sheet[] = [];

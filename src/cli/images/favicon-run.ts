@@ -3,9 +3,11 @@ import { join } from 'node:path';
 import { poolFor } from '../../operations/pool/pool.ts';
 import {
   type FaviconData,
-  ICO_SIDES,
+  htmlOf,
+  ICO,
   ICON_FILES,
-  type IconFile,
+  iconsOf,
+  MANIFEST,
 } from '../../operations/tools/favicon.ts';
 import { isObject } from '../../schema/untrusted.ts';
 import { readLimits } from '../batch/image-flags.ts';
@@ -14,10 +16,6 @@ import { existsFailure, Writer } from '../files/writer.ts';
 import { noteNativeCode } from '../terminal/exit.ts';
 import { print, printJson, printStderr } from '../terminal/terminal.ts';
 import { faviconOptions } from './command-flags.ts';
-import { tag, urlOf } from './html.ts';
-
-const ICO = 'favicon.ico';
-const MANIFEST = 'site.webmanifest';
 
 /** Makes the icons of a website from one image. */
 export async function runFavicon({ positionals, flags }: CommandInput): Promise<number> {
@@ -30,9 +28,7 @@ export async function runFavicon({ positionals, flags }: CommandInput): Promise<
   const names = [ICO, ...ICON_FILES.map(({ name }) => name), ...(manifest ? [MANIFEST] : [])];
   const taken = names.map(path).find((name) => !overwrite && existsSync(name));
   if (taken !== undefined) throw existsFailure(taken);
-  const icons = ICON_FILES.filter(({ name }) => name !== APPLE).map((icon) =>
-    entryOf(icon, baseUrl),
-  );
+  const icons = iconsOf(baseUrl);
   const manifestText = manifest ? manifestOf(path(MANIFEST), icons) : null;
   const pool = await poolFor({ milliseconds: 0, files: 1 }, 1);
   try {
@@ -69,18 +65,6 @@ export async function runFavicon({ positionals, flags }: CommandInput): Promise<
   }
 }
 
-const APPLE = 'apple-touch-icon.png';
-
-/** An icon as a web app manifest lists it. */
-function entryOf({ name, side, maskable }: IconFile, baseUrl: string): object {
-  return {
-    src: urlOf(baseUrl, name),
-    sizes: `${side}x${side}`,
-    type: 'image/png',
-    ...(maskable && { purpose: 'maskable' }),
-  };
-}
-
 /**
  * The text of the manifest: the one that exists with other icons, else one of icons alone.
  *
@@ -96,16 +80,4 @@ function manifestOf(path: string, icons: readonly object[]): string {
   if (!isObject(members))
     throw usageFailure(`${path}: expected a web app manifest, which is an object`);
   return `${JSON.stringify({ ...members, icons }, null, 2)}\n`;
-}
-
-function htmlOf(baseUrl: string, manifest: boolean): string {
-  const sizes = ICO_SIDES.map((side) => `${side}x${side}`).join(' ');
-  const link = (rel: string, name: string, more: object = {}) =>
-    tag('link', { rel, href: urlOf(baseUrl, name), ...more });
-  return [
-    link('icon', ICO, { sizes }),
-    link('icon', 'icon-192.png', { type: 'image/png', sizes: '192x192' }),
-    link('apple-touch-icon', APPLE),
-    ...(manifest ? [link('manifest', MANIFEST)] : []),
-  ].join('\n');
 }

@@ -39,7 +39,7 @@ export async function runMontage({ positionals, flags }: CommandInput): Promise<
     printStderr('oriel: no image was found');
     return 1;
   }
-  const sheets = contactSheets(inputs, { width, height }, own, limits, incremental);
+  const sheets = contactSheets(inputs, own, limits, incremental);
   const listed = () => (run.dryRun ? sheets.planned : sheets.written);
   const reportFor = (head: Head): Report => {
     const named = { ...head, operation: 'montage' };

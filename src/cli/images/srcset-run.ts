@@ -1,42 +1,15 @@
 import { existsSync, writeFileSync } from 'node:fs';
-import { relative } from 'node:path';
-import type * as v from 'valibot';
-import { encodingFields } from '../../images/encoding/options.ts';
-import { FORMATS, type OutputFormat } from '../../images/formats.ts';
-import type { FileRecord, OutputRecord } from '../../operations/batch/batch-record.ts';
+import type { FileRecord } from '../../operations/batch/batch-record.ts';
 import type { Operation } from '../../operations/definition/operation.ts';
-import type { Recipe } from '../../operations/recipe/recipe.ts';
-import { run } from '../../operations/recipe/run.ts';
+import { snippetOf, srcset } from '../../operations/tools/srcset.ts';
 import { chooseReport, type ReportChooser } from '../batch/image-choices.ts';
 import { outputFlags } from '../batch/image-flags.ts';
 import { runImageCommand } from '../batch/image-run.ts';
-import { type CommandInput, type Flags, readFlags, usageFailure } from '../command/command.ts';
+import { type CommandInput, readFlags, usageFailure } from '../command/command.ts';
 import { existsFailure, Writer } from '../files/writer.ts';
 import { failuresReport } from '../reports/report.ts';
 import { jsonText, print } from '../terminal/terminal.ts';
-import { formatsOf, srcsetOptions, widthsOf } from './command-flags.ts';
-import { tag, urlOf } from './html.ts';
-
-/** The operation `run` with the recipe that the options stand for. */
-function srcsetOperation(): Operation {
-  const { document: _, ...base } = run;
-  return {
-    ...base,
-    options: srcsetOptions,
-    async prepare(options, { planOnly = false } = {}): Promise<Recipe> {
-      const given = options as Flags;
-      const encoding = Object.fromEntries(
-        Object.keys(encodingFields).map((name) => [name, given[name]]),
-      ) as Recipe['outputs'][number]['encoding'];
-      const widths = widthsOf(String(given['widths']))!;
-      const formats = formatsOf(String(given['formats']))!;
-      const name = '{name}-{width}w.{ext}';
-      return { steps: [], outputs: [{ name, steps: [], widths, formats, encoding }], planOnly };
-    },
-  } as Operation;
-}
-
-type SrcsetOptions = v.InferOutput<typeof srcsetOptions>;
+import { srcsetOptions } from './command-flags.ts';
 
 /** Makes the files of responsive images, and prints or writes the markup that shows them. */
 export async function runSrcset({ positionals, flags }: CommandInput): Promise<number> {
@@ -81,7 +54,8 @@ export async function runSrcset({ positionals, flags }: CommandInput): Promise<n
     };
   };
   const files = positionals[0] as readonly string[];
-  const code = await runImageCommand(srcsetOperation(), files, flags, { reportOf });
+  const operation = { ...srcset, name: 'run', options: srcsetOptions } as Operation;
+  const code = await runImageCommand(operation, files, flags, { reportOf });
   if (snippetOut !== undefined && made.length > 0) {
     const content = snippet === 'json' ? documentOf(made) : made.map(({ html }) => html).join('\n');
     const write = (descriptor: number) => void writeFileSync(descriptor, `${content}\n`);
@@ -95,41 +69,4 @@ type MadeSnippet = NonNullable<ReturnType<typeof snippetOf>> & { readonly inputF
 
 function documentOf(made: readonly MadeSnippet[]): string {
   return `[${made.map(jsonText).join(',\n')}]`;
-}
-
-/**
- * The snippet of an image; null if it has no outputs, or they have no names yet.
- *
- * @param folder folder to which URLs are relative; undefined for outputs in an archive
- */
-function snippetOf(
-  { outputs = [] }: FileRecord,
-  folder: string | undefined,
-  { baseUrl = '', sizes, alt = '', loading }: SrcsetOptions,
-) {
-  const candidateOf = ({ outputFilename = '', width, height, size }: OutputRecord) => {
-    const path = folder === undefined ? outputFilename : relative(folder, outputFilename);
-    return { url: urlOf(baseUrl, path), width, height, size };
-  };
-  if (outputs.some(({ outputFilename }) => outputFilename === undefined)) return null;
-  // By the order of the formats; the last is that of `img`.
-  const sources = [...new Set(outputs.map(({ format }) => format))].map((format) => {
-    const images = outputs.filter((output) => output.format === format).map(candidateOf);
-    const sorted = images.sort((one, other) => one.width - other.width);
-    const srcset = sorted.map(({ url, width }) => `${url} ${width}w`).join(', ');
-    return { type: FORMATS[format as OutputFormat].mediaType, srcset, images: sorted };
-  });
-  const fallback = sources.at(-1);
-  if (!fallback) return null;
-  const { srcset } = fallback;
-  const { url: src, width, height } = fallback.images.at(-1)!;
-  // `sizes` comes before `srcset`, or some browsers begin with the candidate for 100vw.
-  const attributes = { sizes, srcset, src, width, height, alt, loading, decoding: 'async' };
-  const img = tag('img', attributes);
-  const others = sources
-    .slice(0, -1)
-    .map((source) => tag('source', { type: source.type, sizes, srcset: source.srcset }));
-  const lines = [...others, img].map((line) => `  ${line}`);
-  const html = others.length === 0 ? img : ['<picture>', ...lines, '</picture>'].join('\n');
-  return { html, sources, src, sizes, width, height, alt };
 }

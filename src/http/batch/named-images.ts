@@ -1,6 +1,6 @@
 import { Failure } from '../../failure.ts';
 import type { NamedImages } from '../../operations/definition/job.ts';
-import type { Operation } from '../../operations/definition/operation.ts';
+import type { SetOperation } from '../../operations/definition/set.ts';
 import type { Form } from '../uploads/form.ts';
 import { sentFiles } from '../uploads/form.ts';
 import type { FileField, FormShape } from '../uploads/parts.ts';
@@ -12,8 +12,9 @@ const MAX_IMAGES = 8;
  * The form field of the further images that an operation's options refer to; undefined where there are none.
  * Options never name files of the daemon's machine: such a name is that of a file in this field.
  */
-export function imagesField({ images, document }: Operation): FileField | undefined {
+export function imagesField({ images, document, set }: SetOperation): FileField | undefined {
   if (!images) return undefined;
+  if (set) return { name: 'reference', min: 1, max: 1 };
   return document ? { name: 'images', min: 0, max: MAX_IMAGES } : { name: 'image', min: 0, max: 1 };
 }
 
@@ -29,7 +30,7 @@ export function nameOfImage({ files }: Form, field: FileField): string | undefin
  * @throws Failure that names the field: for an image that was not sent, sent twice or not referred to
  */
 export function namedImages(
-  operation: Operation,
+  operation: SetOperation,
   options: unknown,
   form: Form,
   shape: FormShape,

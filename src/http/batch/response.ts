@@ -8,8 +8,8 @@ import { Batch } from '../../operations/batch/batch.ts';
 import type { BatchResult, FileRecord } from '../../operations/batch/batch-record.ts';
 import type { BatchInput } from '../../operations/batch/process-files.ts';
 import { type BatchZip, createZip } from '../../operations/batch/zip.ts';
-import type { NamedImages } from '../../operations/definition/job.ts';
-import type { Operation } from '../../operations/definition/operation.ts';
+import type { JobImage, NamedImages } from '../../operations/definition/job.ts';
+import type { SetOperation } from '../../operations/definition/set.ts';
 import type { AppContext } from '../request/app-context.ts';
 import { readTags } from '../request/tags.ts';
 import { abortable } from '../transport/client-disconnect.ts';
@@ -17,9 +17,11 @@ import type { FormFile } from '../uploads/form.ts';
 
 /** A batch whose files have arrived and whose options are valid. */
 export interface HttpBatch {
-  readonly operation: Operation;
+  readonly operation: SetOperation;
   /** The endpoint's name, by which usage is recorded. */
   readonly endpoint: string;
+  /** Checked options, and those of jobs, which are made of them. */
+  readonly given: unknown;
   readonly options: unknown;
   /** Uploads of the images that options refer to. */
   readonly images: NamedImages | undefined;
@@ -33,7 +35,7 @@ export interface HttpBatch {
  * @param signal aborts when the client disconnects; no further file is started then
  */
 export async function sendBatch(
-  { operation, endpoint, options, images, files }: HttpBatch,
+  { operation, endpoint, given, options, images, files }: HttpBatch,
   context: AppContext,
   request: FastifyRequest,
   reply: FastifyReply,
@@ -57,25 +59,43 @@ export async function sendBatch(
     const limits = limitsOf(config.batch);
     const bytesAhead = config.batch.memory / config.batch.concurrency;
     const results: FileRecord[] = [];
+    const { set } = operation;
+    const each = set ? { name: set.each } : operation;
+    const kept = new Map<number, JobImage>();
+    const job = { limits, source: { bytes: new Uint8Array() } };
     const batch = new Batch(
       files.map((file, index) => ({
         ...inputOf(file, limits),
         variables: variablesOf(index, file),
       })),
-      { operation, options, images, limits, pool, client: account.id, signal, bytesAhead },
+      { operation: each, options, images, limits, pool, client: account.id, signal, bytesAhead },
       {
         ...(zip && {
-          append: async (image, { filename }, index) => ({
-            outputFilename: await abortable(zip.add(filename, image, index), signal),
-          }),
+          append: async (image, { filename }, index) => {
+            if (!set?.gathers) {
+              return { outputFilename: await abortable(zip.add(filename, image, index), signal) };
+            }
+            kept.set(index, image);
+            return {};
+          },
         }),
         add: async (record) => {
           results.push(record);
         },
       },
     );
+    let added: object | undefined;
     try {
       await batch.run();
+      added = await set?.finish(
+        {
+          ...{ results, images: kept },
+          run: (one) => pool.run({ ...job, ...one }, { client: account.id, signal }),
+          addImage: (name, image) => abortable(zip!.add(name, image, 0), signal),
+          addFile: (name, bytes) => abortable(zip!.addFile(name, Buffer.from(bytes)), signal),
+        },
+        given as never,
+      );
     } finally {
       const outcome = signal.aborted ? 'abandoned' : 'completed';
       metrics.batches.inc({ endpoint, outcome });
@@ -87,12 +107,13 @@ export async function sendBatch(
       status: 'completed',
       summary: batch.summary.totals(operation.gives),
       results,
+      ...added,
     };
   };
 
   if (operation.gives === 'data') return run();
   await sendZip(reply, endpoint, signal, async (zip) => {
-    await abortable(zip.finish(await run(zip), options), signal);
+    await abortable(zip.finish(await run(zip), operation.set ? given : options), signal);
   });
   return undefined;
 }

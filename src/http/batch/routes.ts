@@ -1,7 +1,8 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { FairSemaphore, type Release } from '../../fair-semaphore.ts';
 import { checkSides, DEFAULT_LIMITS } from '../../images/limits.ts';
-import type { Operation } from '../../operations/definition/operation.ts';
+import type { SetOperation } from '../../operations/definition/set.ts';
+import { SET_OPERATIONS } from '../../operations/internal.ts';
 import { OPERATIONS } from '../../operations/registry.ts';
 import { fieldsOf, fromText, parseFields } from '../../schema/fields.ts';
 import type { TextJobs } from '../../threads/text-threads.ts';
@@ -33,22 +34,23 @@ export function batchRoutes(server: FastifyInstance, context: AppContext): void 
   metrics.gauge('oriel_batches_waiting', 'Batches that wait', () => semaphore.waiting);
   metrics.gauge('oriel_spool_bytes', 'Bytes of uploads on disk', () => spool.bytes);
 
-  for (const operation of OPERATIONS) {
-    const { endpoint } = operation;
+  for (const operation of [...OPERATIONS, ...SET_OPERATIONS] as readonly SetOperation[]) {
+    const { endpoint, set } = operation;
     if (endpoint === undefined) continue;
+    const fileField = { ...FILES, max: set?.maxFiles ?? FILES.max };
     const imageField = imagesField(operation);
     const fields = fieldsOf(operation.options)
       .map(({ name }) => name)
       .filter((name) => name !== imageField?.name);
     const shape: FormShape = {
       ...BOUNDS,
-      files: imageField ? [FILES, imageField] : [FILES],
+      files: imageField ? [fileField, imageField] : [fileField],
       fields,
       keepsUnknown: true,
       ...(operation.document && { valueBytes: DOCUMENT_BYTES, takesTextFiles: true as const }),
     };
     server.post(`/api/free/${endpoint}`, {
-      schema: batchSchema(operation, FILES, fields, context.config.batch.side),
+      schema: batchSchema(operation, fileField, fields, context.config.batch.side),
       config: { operation: 'batch' },
       onRequest: async (request) => {
         requirePaid(request);
@@ -60,14 +62,20 @@ export function batchRoutes(server: FastifyInstance, context: AppContext): void 
         const run = async (form: Form) => {
           const client = request.holder.account.id;
           const threads = context.textThreads.forClient(client);
-          const options = await parseOptions(operation, form, context.config.batch, threads);
+          const { given, options } = await parseOptions(
+            operation,
+            form,
+            context.config.batch,
+            threads,
+          );
+          const files = form.files.get(FILES.name)!;
+          set?.check?.(given as never, files.length);
           const images = namedImages(operation, options, form, shape);
           // Only once the upload is complete: a slow upload must not hold a slot.
           const release = await acquireSlot(semaphore, request, context, signal);
           started = true;
           try {
-            const files = form.files.get(FILES.name)!;
-            const batch = { operation, endpoint, options, images, files };
+            const batch = { operation, endpoint, given, options, images, files };
             return await sendBatch(batch, context, request, reply, signal);
           } finally {
             release();
@@ -85,11 +93,11 @@ export function batchRoutes(server: FastifyInstance, context: AppContext): void 
 
 /** @throws Failure that names the field at fault */
 async function parseOptions(
-  operation: Operation,
+  operation: SetOperation,
   form: Form,
   limits: AppContext['config']['batch'],
   threads: TextJobs,
-): Promise<unknown> {
+): Promise<{ readonly given: unknown; readonly options: unknown }> {
   const { options, prepare } = operation;
   const imageField = imagesField(operation);
   const values = fieldsOf(options).flatMap((field) => {
@@ -103,7 +111,7 @@ async function parseOptions(
   for (const name of form.unknown) values.push([name, '']);
   const parsed = parseFields(options, Object.fromEntries(values));
   checkSides(parsed as Record<string, unknown>, limits);
-  return prepare ? prepare(parsed as never, { threads }) : parsed;
+  return { given: parsed, options: prepare ? await prepare(parsed as never, { threads }) : parsed };
 }
 
 async function acquireSlot(

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import type { Operation } from '../../operations/definition/operation.ts';
+import type { SetOperation } from '../../operations/definition/set.ts';
 import { fieldsOf } from '../../schema/fields.ts';
 import { jsonSchemaOf, withSample } from '../openapi/openapi.ts';
 import type { FileField } from '../uploads/parts.ts';
@@ -20,7 +20,7 @@ const summary = {
 };
 
 /** The JSON result of a batch. */
-const batchResult = v.object({
+const batchResult = {
   requestId: v.string(),
   operation: v.string(),
   status: v.literal('completed'),
@@ -33,7 +33,7 @@ const batchResult = v.object({
       warnings: v.optional(v.array(failure)),
     }),
   ),
-});
+};
 
 interface Property {
   readonly minimum?: number;
@@ -45,7 +45,7 @@ interface Property {
  *
  * @param side the limit of `width` and `height`
  */
-export function batchOptions(operation: Operation, side: number) {
+export function batchOptions(operation: SetOperation, side: number) {
   const { properties, required = [] } = jsonSchemaOf(operation.options, 'input') as {
     readonly properties: Record<string, Property>;
     readonly required?: readonly string[];
@@ -61,7 +61,7 @@ export function batchOptions(operation: Operation, side: number) {
  * @param side the limit of `width` and `height`
  */
 export function batchSchema(
-  operation: Operation,
+  operation: SetOperation,
   files: FileField,
   fields: readonly string[],
   side: number,
@@ -74,7 +74,10 @@ export function batchSchema(
     const { name, max } = imageField;
     own[name] =
       max === 1
-        ? { ...file, description: 'The image to lay over the others.' }
+        ? {
+            ...file,
+            description: operation.set ? 'The reference.' : 'The image to lay over the others.',
+          }
         : {
             ...{ type: 'array', items: file, maxItems: max },
             description: 'Images to which the recipe refers by their file names.',
@@ -111,7 +114,7 @@ export function batchSchema(
               description: 'The ZIP',
               content: { 'application/zip': { schema: { type: 'string', format: 'binary' } } },
             }
-          : batchResult,
+          : v.object({ ...batchResult, ...operation.set?.adds }),
     },
   };
 }

@@ -99,6 +99,8 @@ export async function createZip() {
       await append(name, Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
       return name;
     },
+    /** Adds a file that is no image, whose name is safe and not that of another one. */
+    addFile: append,
     /** Adds the manifest and ends the archive. */
     async finish(result: BatchResult, parameters: unknown) {
       const manifest = `${JSON.stringify({ ...result, parameters }, null, 2)}\n`;

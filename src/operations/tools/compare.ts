@@ -1,3 +1,4 @@
+import * as v from 'valibot';
 import { readHeader, type Size } from '../../images/decoding/header.ts';
 import { readDisplayed } from '../../images/decoding/true-colours.ts';
 import { fileFailure } from '../../images/file-error.ts';
@@ -7,11 +8,14 @@ import {
   difference,
   differencePicture,
 } from '../../images/similarity/difference.ts';
+import { field, number, withDefault } from '../../schema/fields.ts';
 import type { ThreadOperation } from '../definition/operation.ts';
+import { defineSet } from '../definition/set.ts';
 
 interface CompareOptions {
-  /** Path of the image that the file is compared with. */
+  /** Path of the image that the file is compared with, or its name among those of the job. */
   readonly reference: string;
+  readonly isNamed?: boolean;
   /** Scales the file to the size of the reference. */
   readonly resize: boolean;
   /** Measures SSIM without the reduction of large pictures. */
@@ -36,7 +40,8 @@ export const compare: ThreadOperation<CompareOptions> = {
   name: 'compare',
   async run(input, options) {
     const { reference: path, resize, fullSize, minSsim, minPsnr } = options;
-    const reference = await input.withFile(path, (other) => readSamples(other));
+    const open = options.isNamed ? input.withNamed : input.withFile;
+    const reference = await open(path, (other) => readSamples(other));
     const { width, height } = reference.samples;
     const own = await readSamples(input, resize ? { width, height } : undefined);
     if (own.samples.width !== width || own.samples.height !== height) {
@@ -75,3 +80,40 @@ async function readSamples(input: ImageInput, size?: Size) {
   }
   return { samples, warnings };
 }
+
+export const compareFields = {
+  minSsim: v.optional(
+    field(number(0, 1), 'lowest SSIM that passes; the command exits with 1 below it'),
+  ),
+  minPsnr: v.optional(
+    field(
+      number(0, 1000),
+      'lowest PSNR that passes, in decibels; the command exits with 1 below it',
+    ),
+  ),
+  resize: withDefault(
+    v.boolean(),
+    false,
+    'scale images to the size of the reference, instead of failing on another size',
+  ),
+  fullSize: withDefault(
+    v.boolean(),
+    false,
+    'measure SSIM at full size, instead of reducing the shorter side to about 256 pixels',
+  ),
+};
+
+export const compareSet = defineSet({
+  name: compare.name,
+  summary: 'Measure how much images differ from a reference: SSIM, PSNR',
+  endpoint: 'batch-compare-images',
+  gives: 'data',
+  cost: 100,
+  options: v.strictObject({
+    reference: field(v.string(), 'the image that the others are compared with'),
+    ...compareFields,
+  }),
+  images: (options) => [(options as CompareOptions).reference],
+  prepare: async (options) => ({ ...options, isNamed: true, diff: false }),
+  set: { each: compare.name, adds: {}, finish: async () => ({}) },
+});

@@ -1,13 +1,16 @@
-import { groupSimilar, hashDistance } from '../../images/similarity/similar.ts';
-import type { Fingerprint } from './fingerprint.ts';
+import * as v from 'valibot';
+import { groupSimilar, hashDistance, MAX_THRESHOLD } from '../../images/similarity/similar.ts';
+import { field, integer } from '../../schema/fields.ts';
+import { defineSet } from '../definition/set.ts';
+import { type Fingerprint, fingerprint } from './fingerprint.ts';
 
 /** A file that may have duplicates. */
 export interface Candidate extends Fingerprint {
   readonly inputFilename: string;
   /** Bytes. */
   readonly originalSize: number;
-  /** Time of the last modification, ISO 8601 in UTC. */
-  readonly modified: string;
+  /** Time of the last modification, ISO 8601 in UTC; uploads have none. */
+  readonly modified?: string;
 }
 
 /** A file that the kept one of its group replaces. */
@@ -74,7 +77,7 @@ function byRank(one: Candidate, other: Candidate): number {
   return (
     pixels(other) - pixels(one) ||
     other.originalSize - one.originalSize ||
-    byText(one.modified, other.modified) ||
+    byText(one.modified ?? '', other.modified ?? '') ||
     byText(one.inputFilename, other.inputFilename)
   );
 }
@@ -83,3 +86,43 @@ function byRank(one: Candidate, other: Candidate): number {
 function byText(one: string, other: string): number {
   return one < other ? -1 : one > other ? 1 : 0;
 }
+
+export const duplicatesFields = {
+  perceptual: v.optional(
+    field(
+      v.picklist(['phash', 'dhash', 'none']),
+      'hash that finds similar pictures; none finds only equal bytes, in files of any kind',
+    ),
+    'phash',
+  ),
+  threshold: v.optional(
+    field(
+      integer(0, MAX_THRESHOLD),
+      'largest difference between hashes of similar pictures, in bits of 64',
+    ),
+    6,
+  ),
+};
+
+export const duplicates = defineSet({
+  name: 'duplicates',
+  summary: 'Find images that are identical or alike',
+  endpoint: 'batch-find-duplicates',
+  gives: 'data',
+  cost: 25,
+  options: v.strictObject(duplicatesFields),
+  set: {
+    each: fingerprint.name,
+    adds: {
+      groups: v.array(
+        v.object({ keep: v.looseObject({}), duplicates: v.array(v.looseObject({})) }),
+      ),
+    },
+    async finish({ results }, { threshold }) {
+      const candidates = results.flatMap(({ inputFilename, originalSize, data }) =>
+        data ? [{ inputFilename, originalSize, ...(data as Fingerprint) }] : [],
+      );
+      return { groups: findDuplicates(candidates, threshold) };
+    },
+  },
+});

@@ -1,10 +1,20 @@
+import * as v from 'valibot';
 import { type IconImage, writeIco } from '../../images/bitmap/ico.ts';
-import { type Colour, onWhite, parseColour, TRANSPARENT } from '../../images/colour.ts';
+import {
+  type Colour,
+  colourField,
+  onWhite,
+  parseColour,
+  TRANSPARENT,
+} from '../../images/colour.ts';
 import { type Header, readHeader } from '../../images/decoding/header.ts';
 import { openInEightBits } from '../../images/decoding/true-colours.ts';
 import { forPixels, type ImageInput, type Sharp } from '../../images/input.ts';
 import type { OutputImage, Warning } from '../../images/output.ts';
+import { withDefault } from '../../schema/fields.ts';
 import type { ThreadOperation } from '../definition/operation.ts';
+import { defineSet } from '../definition/set.ts';
+import { baseUrlField, tag, urlOf } from './html.ts';
 
 export interface FaviconOptions {
   /** Colour behind icons that must be opaque. */
@@ -30,7 +40,7 @@ export const ICON_FILES = [
   { name: 'icon-maskable-512.png', side: 512, opaque: true, maskable: true },
 ];
 
-export type IconFile = (typeof ICON_FILES)[number];
+type IconFile = (typeof ICON_FILES)[number];
 
 const LARGEST = 512;
 /** Pixels of the square that all icons are made from, at most. */
@@ -136,3 +146,63 @@ function iconOf(
     background: background ?? TRANSPARENT,
   });
 }
+
+export const ICO = 'favicon.ico';
+export const MANIFEST = 'site.webmanifest';
+const APPLE = 'apple-touch-icon.png';
+
+/** An icon as a web app manifest lists it. */
+function entryOf({ name, side, maskable }: IconFile, baseUrl: string): object {
+  return {
+    src: urlOf(baseUrl, name),
+    sizes: `${side}x${side}`,
+    type: 'image/png',
+    ...(maskable && { purpose: 'maskable' }),
+  };
+}
+
+/** The icons as a web app manifest lists them. */
+export function iconsOf(baseUrl: string): object[] {
+  return ICON_FILES.filter(({ name }) => name !== APPLE).map((icon) => entryOf(icon, baseUrl));
+}
+
+export function htmlOf(baseUrl: string, manifest: boolean): string {
+  const sizes = ICO_SIDES.map((side) => `${side}x${side}`).join(' ');
+  const link = (rel: string, name: string, more: object = {}) =>
+    tag('link', { rel, href: urlOf(baseUrl, name), ...more });
+  return [
+    link('icon', ICO, { sizes }),
+    link('icon', 'icon-192.png', { type: 'image/png', sizes: '192x192' }),
+    link('apple-touch-icon', APPLE),
+    ...(manifest ? [link('manifest', MANIFEST)] : []),
+  ].join('\n');
+}
+
+export const faviconFields = {
+  background: v.optional(colourField('colour behind icons that must be opaque'), 'white'),
+  baseUrl: v.optional(baseUrlField(), '/'),
+  manifest: withDefault(v.boolean(), false, 'write the icons into site.webmanifest too'),
+};
+
+export const faviconSet = defineSet({
+  name: favicon.name,
+  summary: 'Make the icons of a website, with the HTML that shows them',
+  endpoint: 'batch-favicon',
+  gives: 'image',
+  cost: 15,
+  options: v.strictObject(faviconFields),
+  set: {
+    each: favicon.name,
+    maxFiles: 1,
+    adds: {},
+    async finish({ results: [record], addFile }, { baseUrl, manifest }) {
+      const { data, ...rest } = record!;
+      if (!data) return {};
+      await addFile(ICO, (data as FaviconData).ico);
+      const icons = iconsOf(baseUrl);
+      const text = `${JSON.stringify({ icons }, null, 2)}\n`;
+      if (manifest) await addFile(MANIFEST, Buffer.from(text));
+      return { results: [rest], icons, html: htmlOf(baseUrl, manifest) };
+    },
+  },
+});

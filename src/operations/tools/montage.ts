@@ -1,16 +1,26 @@
-import { type Colour, parseColour } from '../../images/colour.ts';
+import * as v from 'valibot';
+import { Failure } from '../../failure.ts';
+import { type Colour, colourField, parseColour } from '../../images/colour.ts';
 import { factsOf, readHeader, type Size } from '../../images/decoding/header.ts';
 import { readSamples, start } from '../../images/decoding/pixels.ts';
 import { openInEightBits } from '../../images/decoding/true-colours.ts';
 import { checkOutputSize } from '../../images/encoding/encoding.ts';
-import type { EncodingOptions } from '../../images/encoding/options.ts';
+import {
+  type EncodingOptions,
+  encodingFields,
+  formatField,
+} from '../../images/encoding/options.ts';
 import type { OutputFormat } from '../../images/formats.ts';
 import { forPixels } from '../../images/input.ts';
+import { fontField } from '../../images/layers/fonts.ts';
 import { drawLayer, type LayerPixels } from '../../images/layers/layer.ts';
 import { openTextLayer } from '../../images/layers/text-layer.ts';
 import { distinctWarnings } from '../../images/output.ts';
+import { field, integer, parseFields } from '../../schema/fields.ts';
+import { fillTemplate, placeholderFault } from '../definition/name-template.ts';
 import type { ThreadOperation } from '../definition/operation.ts';
 import { beginProgress, encodeResult } from '../definition/run-steps.ts';
+import { defineSet } from '../definition/set.ts';
 
 /** Sizes of a contact sheet, in pixels. */
 export interface SheetLayout {
@@ -197,3 +207,112 @@ export const montageCell: ThreadOperation<CellOptions> = {
     return { image: { bytes: data, format: 'png', ...size }, warnings: header.warnings };
   },
 };
+
+/** How contact sheets look. */
+export const montageFields = {
+  columns: v.optional(field(integer(1, 1000), 'cells in a row'), 4),
+  cell: v.optional(
+    field(v.pipe(v.string(), v.regex(/^[1-9]\d{0,4}x[1-9]\d{0,4}$/)), 'size of a cell in pixels', {
+      expects: 'WIDTHxHEIGHT such as 300x200',
+    }),
+    '300x300',
+  ),
+  fit: v.optional(
+    field(
+      v.picklist(['contain', 'cover']),
+      'whether images fit into cells, or fill and are cropped',
+    ),
+    'contain',
+  ),
+  gap: v.optional(field(integer(0, 1000), 'pixels between and around cells'), 10),
+  label: v.optional(
+    field(
+      v.pipe(
+        v.string(),
+        v.nonEmpty(),
+        v.maxLength(100),
+        v.check((text) => placeholderFault(text, ['name', 'index']) === null),
+        v.check((text) => !/\p{Cc}/u.test(text)),
+      ),
+      'text below each image',
+      { expects: 'a text of at most 100 characters with {name} and {index}' },
+    ),
+  ),
+  labelSize: v.optional(field(integer(4, 200), 'height of the letters of labels in pixels'), 14),
+  labelColor: v.optional(colourField('colour of labels'), 'black'),
+  font: v.optional(fontField('installed font of labels; default sans-serif')),
+  background: v.optional(colourField('colour of the sheet'), 'white'),
+  quality: encodingFields.quality,
+  lossless: encodingFields.lossless,
+  effort: encodingFields.effort,
+  progressive: encodingFields.progressive,
+};
+
+type MontageOptions = v.InferOutput<v.StrictObjectSchema<typeof montageFields, undefined>>;
+
+/** The size of cells, the layout and the encoding of a sheet. */
+export function sheetOf({ cell: text, columns, gap, label, labelSize, ...rest }: MontageOptions) {
+  const [width, height] = text.split('x').map(Number) as [number, number];
+  const { quality, lossless, effort, progressive, background } = rest;
+  const encoding: EncodingOptions = parseFields(v.strictObject(encodingFields) as never, {
+    ...{ quality, lossless, effort, progressive, background },
+  });
+  const cell = { width, height };
+  return {
+    encoding,
+    layout: { columns, cell, gap, labelSize: label === undefined ? 0 : labelSize },
+  };
+}
+
+/** Pixels of a sheet over HTTP: its cells are in memory at once. */
+const MAX_SHEET_PIXELS = 2 ** 24;
+
+export const montage = defineSet({
+  name: 'montage',
+  summary: 'Draw images onto a contact sheet',
+  endpoint: 'batch-montage-images',
+  gives: 'image',
+  cost: 15,
+  options: v.strictObject({
+    ...montageFields,
+    format: v.optional(formatField('output format'), 'png'),
+  }),
+  async prepare(options) {
+    const { cell } = sheetOf(options).layout;
+    return { ...cell, fit: options.fit };
+  },
+  set: {
+    each: montageCell.name,
+    gathers: true,
+    adds: {},
+    check(options, files) {
+      const { width, height } = sheetSize(sheetOf(options).layout, files);
+      if (width * height <= MAX_SHEET_PIXELS) return;
+      const message = `cell: expected a sheet of at most ${MAX_SHEET_PIXELS} pixels, received ${width}x${height}`;
+      throw new Failure('invalid_request', message, { param: 'cell' });
+    },
+    async finish({ results: records, images, run, addImage }, options) {
+      const { layout, encoding } = sheetOf(options);
+      const { format, font, labelColor: color, label } = options;
+      const results = records.map(({ format: _, width, height, size, sha256, ...record }) => {
+        const { index, error } = record;
+        const row = Math.floor(index / layout.columns) + 1;
+        return {
+          ...record,
+          ...(!error && { data: { row, column: (index % layout.columns) + 1 } }),
+        };
+      });
+      if (images.size === 0) return { results };
+      const cells = records.map(({ index, inputFilename }) => ({
+        bytes: images.get(index)?.bytes ?? null,
+        label: label ? fillTemplate(label, { name: inputFilename, index: index + 1 } as never) : '',
+      }));
+      const drawn = { layout, format, encoding, font, color, cells };
+      const sheet = await run({ operation: montageSheet.name, options: drawn });
+      if (!sheet.ok) return { results, error: sheet.error };
+      const outputFilename = await addImage('sheet', sheet.image!);
+      const { width, height } = sheet.image!;
+      return { results, sheet: { outputFilename, width, height, warnings: sheet.warnings } };
+    },
+  },
+});

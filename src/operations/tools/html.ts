@@ -1,4 +1,6 @@
 import { sep } from 'node:path';
+import * as v from 'valibot';
+import { field } from '../../schema/fields.ts';
 
 const SEPARATORS = sep === '/' ? '/' : /[\\/]/;
 
@@ -42,3 +44,11 @@ export function urlOf(base: string, path: string): string {
   );
   return lead + escaped.join('/');
 }
+
+/** The field of a URL to which names of files are added. */
+export const baseUrlField = () =>
+  field(
+    v.pipe(v.string(), v.maxLength(1000), v.regex(/^[^\s?#"'<>\p{Cc}]*$/u)),
+    'URL of the folder of outputs',
+    { expects: 'a URL or a path such as /img/' },
+  );
