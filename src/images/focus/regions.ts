@@ -58,7 +58,8 @@ function regionsOfXmp(xmp: string, header: Header): Region[] {
     return { x: x!, y: y!, width: width || 0, height: height || 0 };
   });
   // Some writers measure in the picture as seen; the dimensions of a turned one show it.
-  const isUpright = header.width !== header.height && numberIn(head, 'stDim:w') === header.width;
+  const { width, height, orientation = 1 } = header.metadata;
+  const isUpright = orientation > 4 && width !== height && numberIn(head, 'stDim:w') === height;
   return regions.filter(isRegion).map(isUpright ? (region) => region : asSeen(header));
 }
 

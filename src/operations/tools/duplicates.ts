@@ -119,8 +119,8 @@ export const duplicates = defineSet({
       ),
     },
     async finish({ results }, { threshold }) {
-      const candidates = results.flatMap(({ inputFilename, originalSize, data }) =>
-        data ? [{ inputFilename, originalSize, ...(data as Fingerprint) }] : [],
+      const candidates = results.flatMap(({ index, inputFilename, originalSize, data }) =>
+        data ? [{ index, inputFilename, originalSize, ...(data as Fingerprint) }] : [],
       );
       return { groups: findDuplicates(candidates, threshold) };
     },
