@@ -6,6 +6,7 @@ import { FAIRNESS, fairness } from './fairness.ts';
 import { lookup } from './lookup.ts';
 import { ready } from './ready.ts';
 import { type Bench, curl, wrk } from './trial.ts';
+import { urls } from './urls.ts';
 import { ZIP, zip } from './zip.ts';
 
 type Case = (bench: Bench) => Promise<Trial>;
@@ -23,6 +24,7 @@ const cases: Record<string, Case> = {
   'batch-memory': withCurl(BATCH_MEMORY, batchMemory),
   zip: withCurl(ZIP, zip),
   fairness: withCurl(FAIRNESS, fairness),
+  urls,
 };
 
 /** The daemon over real sockets, compared with the command line and with minimal servers. */

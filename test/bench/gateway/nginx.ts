@@ -15,13 +15,13 @@ export function startFixedUpstream(folder: string): Promise<Server> {
     if (/['\\$]/.test(body)) throw new Error(`an answer that nginx cannot be given: ${body}`);
     return `location = ${path} { default_type application/json; return 200 '${body}'; }`;
   });
-  return start(folder, '', locations.join('\n'));
+  return startNginx(folder, '', locations.join('\n'));
 }
 
 /** Starts nginx as a gateway: proxy_pass with connections kept. */
 export function startProxy(folder: string, upstream: string): Promise<Server> {
   const { host } = new URL(upstream);
-  return start(
+  return startNginx(
     folder,
     `upstream behind { server ${host}; keepalive 128; keepalive_requests 1000000000; }`,
     `location / {
@@ -34,7 +34,12 @@ export function startProxy(folder: string, upstream: string): Promise<Server> {
 }
 
 /** One process, so that its CPU time is the total of nginx. */
-async function start(folder: string, before: string, locations: string): Promise<Server> {
+export async function startNginx(
+  folder: string,
+  before: string,
+  locations: string,
+  readyPath = chat.path,
+): Promise<Server> {
   const port = await freePort();
   mkdirSync(folder, { recursive: true });
   const configuration = join(folder, 'nginx.conf');
@@ -62,5 +67,5 @@ http {
 `,
   );
   const args = ['-p', folder, '-e', 'stderr', '-c', configuration];
-  return Server.program({ folder, file: nginx.file!, args }, `http://127.0.0.1:${port}`, chat.path);
+  return Server.program({ folder, file: nginx.file!, args }, `http://127.0.0.1:${port}`, readyPath);
 }
