@@ -112,6 +112,6 @@ export default defineConfig({
     sequence: { sequencer: LongestFirst },
     // Many files wait for timeouts, fsync and processes that they start: with one worker per core, cores
     // would be idle.
-    maxWorkers: availableParallelism() + 2,
+    maxWorkers: availableParallelism() + 3,
   },
 });
