@@ -43,11 +43,34 @@ export interface TestDaemon extends Running {
   logged(message: string): Promise<LogLine>;
   /** A request with the owner's key. The path may be a whole URL. */
   request(path: string, init?: RequestInit): Promise<Response>;
+  /** A POST of JSON, or without a body a GET. */
+  send(path: string, body?: object, options?: SendOptions): Promise<Response>;
   /** The text of /metrics. */
   metrics(): Promise<string>;
   /** Sends a signal (SIGTERM), and waits for the exit. */
   stop(signal?: NodeJS.Signals): Promise<Run>;
 }
+
+export interface SendOptions {
+  /** The owner's where not given. */
+  readonly key?: string | undefined;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** `send` of a daemon that has `request`. */
+export const sendBy =
+  (request: TestDaemon['request']): TestDaemon['send'] =>
+  (path, body, { key, headers, signal } = {}) =>
+    request(path, {
+      ...(body && { method: 'POST', body: JSON.stringify(body) }),
+      headers: {
+        ...(body && { 'content-type': 'application/json' }),
+        ...(key && { authorization: `Bearer ${key}` }),
+        ...headers,
+      },
+      ...(signal && { signal }),
+    });
 
 export interface DaemonSettings extends Omit<RunOptions, 'input'> {
   /** Existing data directory; a new one where not given. */
@@ -118,7 +141,7 @@ function launchTwice(settings: DaemonSettings & { data: string }): Launched {
       const { url } = await kept;
       const request = (path: string, init: RequestInit = {}) =>
         daemon.request(new URL(path, url).href, init);
-      return { ...daemon, url, request };
+      return { ...daemon, url, request, send: sendBy(request) };
     }),
     async end() {
       const { exchanges, close } = await kept;
@@ -202,6 +225,11 @@ export function launchDaemon({
   };
   const ready = logged('ready').then((line): TestDaemon => {
     const url = String(line['url']);
+    const request = (path: string, init: RequestInit = {}) => {
+      const headers = new Headers(init.headers);
+      if (!headers.has('authorization')) headers.set('authorization', `Bearer ${OWNER_KEY}`);
+      return fetch(new URL(path, url), { ...init, headers });
+    };
     return {
       ...running,
       url,
@@ -209,11 +237,8 @@ export function launchDaemon({
       log,
       logged,
       stop,
-      request: (path, init = {}) => {
-        const headers = new Headers(init.headers);
-        if (!headers.has('authorization')) headers.set('authorization', `Bearer ${OWNER_KEY}`);
-        return fetch(new URL(path, url), { ...init, headers });
-      },
+      request,
+      send: sendBy(request),
       metrics: async () => {
         const headers = { authorization: `Bearer ${METRICS_TOKEN}` };
         return (await fetch(`${url}/metrics`, { headers })).text();

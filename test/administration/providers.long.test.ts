@@ -28,11 +28,11 @@ const onFolder = (data: string) => (args: readonly string[], input?: string) =>
   command([...args, '--data', data], { cwd: data, env, ...(input !== undefined && { input }) });
 
 async function ask(daemon: TestDaemon, model: string, key?: string) {
-  const response = await daemon.request('/v1/chat/completions', {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', ...(key && { authorization: `Bearer ${key}` }) },
-    body: JSON.stringify({ model, messages: [{ role: 'user', content: 'hi' }] }),
-  });
+  const response = await daemon.send(
+    '/v1/chat/completions',
+    { model, messages: [{ role: 'user', content: 'hi' }] },
+    { key },
+  );
   const body = (await response.json()) as {
     choices?: { message: { content: string } }[];
     error?: { code: string };
@@ -260,14 +260,7 @@ onOne('over HTTP only the owner may, and no answer has a key', async () => {
   const { url } = await smallProvider(['gpt-5']);
   const daemon = await startDaemon({ config: CONFIG });
   const post = async (path: string, body: object, key?: string) => {
-    const response = await daemon.request(`/v1/admin/${path}`, {
-      method: 'POST',
-      headers: {
-        'content-type': 'application/json',
-        ...(key && { authorization: `Bearer ${key}` }),
-      },
-      body: JSON.stringify(body),
-    });
+    const response = await daemon.send(`/v1/admin/${path}`, body, { key });
     return { status: response.status, text: await response.text() };
   };
   await post('accounts/create', { name: 'guest', plan: 'paid', credits: 5 });

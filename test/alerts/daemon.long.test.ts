@@ -67,23 +67,16 @@ it('a daemon reports budgets, a route, a disk, and repeats nothing after a resta
   const start = () => startDaemon({ data, config });
   let daemon = await start();
   const owner = async (path: string, body?: object) => {
-    const init = body && {
-      ...{ method: 'POST', body: JSON.stringify(body) },
-      headers: { 'content-type': 'application/json' },
-    };
-    const response = await daemon.request(`/v1/admin/${path}`, init);
+    const response = await daemon.send(`/v1/admin/${path}`, body);
     return ((await response.json()) as { result: Record<string, string> }).result;
   };
   const { key } = await owner('keys/create', { account: 'owner', name: 'builds', budget: 10 });
   const chat = async (token?: string) => {
-    const response = await daemon.request('/v1/chat/completions', {
-      method: 'POST',
-      headers: {
-        'content-type': 'application/json',
-        ...(token !== undefined && { authorization: `Bearer ${token}` }),
-      },
-      body: JSON.stringify({ model: 'm', messages: [{ role: 'user', content: 'Hello' }] }),
-    });
+    const response = await daemon.send(
+      '/v1/chat/completions',
+      { model: 'm', messages: [{ role: 'user', content: 'Hello' }] },
+      { key: token },
+    );
     await response.text();
     return response.status;
   };

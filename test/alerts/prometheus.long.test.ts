@@ -47,11 +47,7 @@ describe('rules and dashboard', () => {
 
   beforeAll(async () => {
     const body = { model: 'chat', stream: true, messages: [{ role: 'user', content: 'Hello' }] };
-    const init = { method: 'POST', headers: { 'content-type': 'application/json' } };
-    const response = await daemon().request('/v1/chat/completions', {
-      ...init,
-      body: JSON.stringify(body),
-    });
+    const response = await daemon().send('/v1/chat/completions', body);
     expect(response.status).toBe(200);
     await response.text();
     for (const line of (await daemon().metrics()).split('\n')) {

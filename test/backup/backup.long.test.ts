@@ -31,11 +31,6 @@ async function restored(from: string, env = {}): Promise<string> {
 
 /** Requests of several kinds until the signal, also while the daemon is killed. */
 async function load(daemon: TestDaemon, done: AbortSignal): Promise<void> {
-  const json = (body: object) => ({
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-  });
   const messages = [{ role: 'user', content: 'hello' }];
   const chat = { model: 'sandbox-chat', messages };
   const kinds = [
@@ -47,7 +42,7 @@ async function load(daemon: TestDaemon, done: AbortSignal): Promise<void> {
   const worker = async (path: string, body: object) => {
     while (!done.aborted) {
       await daemon
-        .request(path, json(body))
+        .send(path, body)
         .then(
           (response) => response.arrayBuffer(),
           () => delay(5),

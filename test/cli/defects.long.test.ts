@@ -33,14 +33,10 @@ it.each([
 
 it('the daemon finishes requests in progress after an uncaught exception and exits with 1', async () => {
   const { daemon, provoke } = await daemonWith("throw new Error('broken')");
-  const answer = daemon.request('/v1/chat/completions', {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({
-      model: 'sandbox-chat',
-      stream: true,
-      messages: [{ role: 'user', content: 'Hello' }],
-    }),
+  const answer = daemon.send('/v1/chat/completions', {
+    model: 'sandbox-chat',
+    stream: true,
+    messages: [{ role: 'user', content: 'Hello' }],
   });
   const response = await answer;
   provoke();

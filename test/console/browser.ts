@@ -92,11 +92,7 @@ export function describeConsole(
     });
     const url = () => daemon().url.replace('127.0.0.1', SERVER_NAME);
     const post = (path: string, body: object, key = OWNER_KEY) =>
-      daemon().request(path, {
-        method: 'POST',
-        headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-        body: JSON.stringify(body),
-      });
+      daemon().send(path, body, { key });
     const open = async (
       place: string,
       { key = OWNER_KEY, server = url(), width = 1280 }: OpenOptions = {},

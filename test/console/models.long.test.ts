@@ -10,11 +10,11 @@ const WRONG_KEY = 'sk-wrong-0123456789SECRETabcdef';
 
 describeConsole('providers and models', ({ daemon, open, post, check, allow }) => {
   const ask = async (model: string, key: string) => {
-    const response = await daemon().request('/v1/chat/completions', {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` },
-      body: JSON.stringify({ model, messages: [{ role: 'user', content: 'Hello' }] }),
-    });
+    const response = await daemon().send(
+      '/v1/chat/completions',
+      { model, messages: [{ role: 'user', content: 'Hello' }] },
+      { key },
+    );
     await response.text();
     return response.status;
   };

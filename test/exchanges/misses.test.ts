@@ -49,11 +49,7 @@ it('a request without a recording fails in each format, asks no other provider a
   const daemon = await startDaemon({ config, args: ['--replay', dir] });
   // Twice: a route that had failed would have a cooldown at the second request.
   for (const [path, body] of [...REQUESTS, ...REQUESTS]) {
-    const response = await daemon.request(path, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(body),
-    });
+    const response = await daemon.send(path, body);
     const text = await response.text();
     expect([path, response.status, text]).toEqual([
       path,

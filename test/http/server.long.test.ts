@@ -23,9 +23,7 @@ describe('every response', () => {
   });
 
   it('in JSON ends with a line feed and has the right content-length', async () => {
-    const headers = { 'content-type': 'application/json' };
-    const ask = (path: string, body: object) =>
-      daemon().request(path, { method: 'POST', headers, body: JSON.stringify(body) });
+    const { send: ask } = daemon();
     const messages = [{ role: 'user', content: 'é' }];
     const drawing = { model: 'sandbox-image-any', prompt: 'waves', size: '64x64' };
     const answers = await Promise.all([

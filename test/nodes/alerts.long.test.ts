@@ -51,10 +51,7 @@ describeWithPostgres('alerts of several nodes', (server) => {
     };
     const nodes = await Promise.all([1, 2, 3].map(() => startDaemon({ config })));
     const post = async (node: TestDaemon, path: string, body: object, key?: string) => {
-      const authorization = key === undefined ? {} : { authorization: `Bearer ${key}` };
-      const headers = { 'content-type': 'application/json', ...authorization };
-      const init = { method: 'POST', headers, body: JSON.stringify(body) };
-      const response = await node.request(path, init);
+      const response = await node.send(path, body, { key });
       return { status: response.status, body: await response.json() };
     };
     const ask = (node: TestDaemon, model: string, key?: string) => {

@@ -16,10 +16,9 @@ describeWithPostgres('providers and models of several nodes', (server) => {
     const run = (daemon: TestDaemon, args: readonly string[], env = {}) =>
       oriel([...args, '--config', join(daemon.data, 'oriel.yaml'), '--data', daemon.data], { env });
     const ask = async (daemon: TestDaemon) => {
-      const response = await daemon.request('/v1/chat/completions', {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify({ model: 'talk', messages: [{ role: 'user', content: 'hi' }] }),
+      const response = await daemon.send('/v1/chat/completions', {
+        model: 'talk',
+        messages: [{ role: 'user', content: 'hi' }],
       });
       return response.status;
     };

@@ -15,6 +15,7 @@ interface Node {
   readonly log: readonly object[];
   logged(message: string): Promise<object>;
   request(path: string, init?: RequestInit): Promise<Response>;
+  send(path: string, body?: object, options?: object): Promise<Response>;
   metrics(): Promise<string>;
   stop(signal?: NodeJS.Signals): Promise<unknown>;
 }
@@ -93,6 +94,8 @@ function asOne<Daemon extends Node>(nodes: readonly Daemon[], url: string): Daem
       logged: (message: string) => Promise.race(nodes.map((node) => node.logged(message))),
       request: (path: string, init?: RequestInit) =>
         first.request(String(new URL(path, url)), init),
+      send: (path: string, body?: object, options?: object) =>
+        first.send(String(new URL(path, url)), body, options),
       metrics: async () => (await Promise.all(nodes.map((node) => node.metrics()))).join('\n'),
       stop: async (signal?: NodeJS.Signals) => {
         const [run] = await Promise.all(nodes.map((node) => node.stop(signal)));

@@ -28,11 +28,7 @@ describeWithPostgres('a node whose PostgreSQL', (server) => {
       config: { ...CONFIG, store: { driver: 'postgres', url: server().url, schema } },
     });
   const post = async (daemon: TestDaemon, path: string, key: string, body: object) => {
-    const response = await fetch(`${daemon.url}${path}`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-      body: JSON.stringify(body),
-    });
+    const response = await daemon.send(path, body, { key });
     return { status: response.status, headers: response.headers, text: await response.text() };
   };
   const ask = (daemon: TestDaemon, key: string) =>

@@ -45,12 +45,7 @@ describeWithPostgres('two nodes', (server) => {
   };
   const [one, other] = [sharedDaemon(settings), sharedDaemon(settings)];
 
-  const post = (daemon: TestDaemon, path: string, body: object) =>
-    daemon.request(path, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(body),
-    });
+  const post = (daemon: TestDaemon, path: string, body: object) => daemon.send(path, body);
   const draw = async (daemon: TestDaemon, path: string, callback?: string) => {
     const callback_url = callback && `http://127.0.0.1:${receiver.port}/${callback}`;
     const body = { model: 'drawn', prompt: 'a harbour', ...(callback_url && { callback_url }) };

@@ -8,11 +8,7 @@ import { oriel, temporaryFolder } from '../oriel.ts';
 import { claimOf } from './consistency.ts';
 import { BROKEN, owner, taskFor } from './records.ts';
 
-const drawing = {
-  method: 'POST',
-  headers: { 'content-type': 'application/json' },
-  body: JSON.stringify({ model: 'sandbox-image', prompt: 'a lighthouse at dusk' }),
-};
+const drawing = { model: 'sandbox-image', prompt: 'a lighthouse at dusk' };
 
 const serve = (data: string) => ['serve', '--port', '0', '--data', data];
 
@@ -21,8 +17,8 @@ describe('a daemon', () => {
     ['the journal', /journal$/],
     ['the manifest', /store\.json$/],
   ])('does not start, and sweeps no asset, without %s', async (_, which) => {
-    const { data, request, stop } = await startDaemon();
-    const answer = await request('/v1/images/generations/sync', drawing);
+    const { data, send, stop } = await startDaemon();
+    const answer = await send('/v1/images/generations/sync', drawing);
     expect(answer.status).toBe(200);
     await stop();
     const [name] = [...contentBelow(join(data, 'store')).keys()].filter((path) => which.test(path));
@@ -42,8 +38,8 @@ describe('a daemon', () => {
   it('acknowledges nothing while its data folder is renamed', async () => {
     const data = join(temporaryFolder(), 'data');
     mkdirSync(data);
-    const { request } = await startDaemon({ data });
-    const make = () => request('/v1/images/generations/sync', drawing);
+    const { send } = await startDaemon({ data });
+    const make = () => send('/v1/images/generations/sync', drawing);
     expect((await make()).status).toBe(200);
     renameSync(data, `${data}.away`);
     const answer = await make();

@@ -22,10 +22,9 @@ const daemonOf = (endpoint: string, more: object = {}) =>
 
 /** Sends a request, and returns its identifier. */
 async function ask(daemon: TestDaemon): Promise<string> {
-  const response = await daemon.request('/v1/chat/completions', {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ model: 'sandbox-chat', messages: [{ role: 'user', content: 'Hello' }] }),
+  const response = await daemon.send('/v1/chat/completions', {
+    model: 'sandbox-chat',
+    messages: [{ role: 'user', content: 'Hello' }],
   });
   expect(response.status).toBe(200);
   await response.text();

@@ -103,15 +103,8 @@ async function ask(
 ): Promise<string> {
   requests += 1;
   const id = `req_telemetry_${requests}`;
-  const response = await fetch(gateway().daemon.url + path, {
-    method: 'POST',
-    headers: {
-      authorization: `Bearer ${OWNER_KEY}`,
-      'content-type': 'application/json',
-      'x-request-id': id,
-      ...headers,
-    },
-    body: JSON.stringify(body),
+  const response = await gateway().daemon.send(path, body, {
+    headers: { 'x-request-id': id, ...headers },
   });
   await response.text();
   return id;
@@ -375,10 +368,8 @@ it.each([
     upstream.play(script);
     const id = `req_left_${stream}_${'steps' in script}`;
     const leave = new AbortController();
-    const asked = daemon.request(PATHS.chat, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', 'x-request-id': id },
-      body: JSON.stringify(plainBody('chat', 'to-chat', { stream })),
+    const asked = daemon.send(PATHS.chat, plainBody('chat', 'to-chat', { stream }), {
+      headers: { 'x-request-id': id },
       signal: leave.signal,
     });
     asked.catch(() => {});

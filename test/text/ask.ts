@@ -48,11 +48,7 @@ export async function ask(
     client === 'gemini'
       ? [`/v1beta/models/${model}:generateContent`, { contents: HELLO, ...more }]
       : [PATHS[client], plainBody(client, model, more)];
-  const response = await fetch(daemon.url + path, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...others },
-    body: JSON.stringify(asked),
-  });
+  const response = await daemon.send(path, asked, { key, headers: others });
   const { status, headers } = response;
   const text = await response.text();
   const body = text.startsWith('{') ? JSON.parse(text) : {};

@@ -7,12 +7,6 @@ import { photo } from '../../fixtures/images.ts';
 import { listening } from '../../upstream/servers.ts';
 import { MOCK_CREDENTIALS, MOCK_REGION, sendError, startS3Mock } from './s3-mock.ts';
 
-const json = (body: object) => ({
-  method: 'POST',
-  headers: { 'content-type': 'application/json' },
-  body: JSON.stringify(body),
-});
-
 async function onMock(changes: object = {}) {
   const mock = await startS3Mock(listening);
   const daemon = await startDaemon({
@@ -44,7 +38,7 @@ async function upload(daemon: TestDaemon): Promise<Response> {
 
 async function generate(daemon: TestDaemon, more: object = {}): Promise<string> {
   const body = { model: 'sandbox-image', prompt: 'a lighthouse', ...more };
-  const response = await daemon.request('/v1/images/generations', json(body));
+  const response = await daemon.send('/v1/images/generations', body);
   expect(response.status).toBe(202);
   return ((await response.json()) as { task_id: string }).task_id;
 }
@@ -141,7 +135,7 @@ describe('a daemon with its files in a bucket', () => {
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
     expect(await refused.json()).toMatchObject({ error: { code: 'storage_unavailable' } });
     const chat = { model: 'sandbox-chat', messages: [{ role: 'user', content: 'Hello' }] };
-    expect((await daemon.request('/v1/chat/completions', json(chat))).status).toBe(200);
+    expect((await daemon.send('/v1/chat/completions', chat)).status).toBe(200);
     // A probe is valid for some seconds.
     await expect
       .poll(ready, { interval: 500 })

@@ -47,11 +47,7 @@ async function ask(format: FormatName, turns: readonly Turn[]): Promise<AnswerTu
   const settings = { ...SETTINGS, format };
   const { path, bodyOf } = FORMATS[format];
   const body = bodyOf({ settings, turns }, MODEL);
-  const response = await daemon().request(path, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-  });
+  const response = await daemon().send(path, body);
   const text = await response.text();
   expect(response.status, text).toBe(200);
   expect(response.headers.get('x-oriel-ignored')).toBeNull();

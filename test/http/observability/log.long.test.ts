@@ -44,11 +44,7 @@ it('the log has one line for each request, without secrets', async () => {
 it('the log line of a text request has model, provider, attempts, tokens, credits and first frame', async () => {
   const daemon = await startDaemon();
   const ask = async (body: object) => {
-    const response = await daemon.request('/v1/chat/completions', {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ model: 'sandbox-chat', ...body }),
-    });
+    const response = await daemon.send('/v1/chat/completions', { model: 'sandbox-chat', ...body });
     await response.text();
   };
   const messages = (content: string) => ({ messages: [{ role: 'user', content }] });
@@ -91,12 +87,11 @@ it('the log line of a client that disconnects has status 499, tokens and credits
   const daemon = await startDaemon();
   const messages = [{ role: 'user', content: 'sandbox:fail=hang Hello' }];
   const controller = new AbortController();
-  const { body } = await daemon.request('/v1/chat/completions', {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ model: 'sandbox-chat', stream: true, messages }),
-    signal: controller.signal,
-  });
+  const { body } = await daemon.send(
+    '/v1/chat/completions',
+    { model: 'sandbox-chat', stream: true, messages },
+    { signal: controller.signal },
+  );
   await body!.getReader().read();
   controller.abort();
   expect(await daemon.logged('request')).toMatchObject({

@@ -21,13 +21,7 @@ interface Answer {
 }
 
 async function send(path: string, body?: object, key?: string): Promise<Answer> {
-  const response = await daemon().request(path, {
-    ...(body && { method: 'POST', body: JSON.stringify(body) }),
-    headers: {
-      ...(body && { 'content-type': 'application/json' }),
-      ...(key !== undefined && { authorization: `Bearer ${key}` }),
-    },
-  });
+  const response = await daemon().send(path, body, { key });
   return { status: response.status, body: (await response.json()) as Answer['body'] };
 }
 

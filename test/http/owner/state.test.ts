@@ -46,13 +46,7 @@ interface Answer {
 }
 
 async function send(path: string, key?: string, body?: object): Promise<Answer> {
-  const response = await daemon().request(path, {
-    ...(body && { method: 'POST', body: JSON.stringify(body) }),
-    headers: {
-      ...(body && { 'content-type': 'application/json' }),
-      ...(key !== undefined && { authorization: `Bearer ${key}` }),
-    },
-  });
+  const response = await daemon().send(path, body, { key });
   const text = await response.text();
   return { status: response.status, text, body: JSON.parse(text) as Answer['body'] };
 }

@@ -12,10 +12,7 @@ interface Answer {
 }
 
 async function call(key: string, path: string, body?: object): Promise<Answer> {
-  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
-  const init =
-    body === undefined ? { headers } : { method: 'POST', headers, body: JSON.stringify(body) };
-  const response = await daemon().request(path, init);
+  const response = await daemon().send(path, body, { key });
   const retryAfter = response.headers.get('retry-after');
   return { status: response.status, retryAfter, body: (await response.json()) as Answer['body'] };
 }

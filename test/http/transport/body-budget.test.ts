@@ -37,16 +37,15 @@ it('limits the bytes of bodies that wait for an upstream, by account, and releas
   });
   const leave = new AbortController();
   const send = (signal?: AbortSignal) =>
-    daemon.request('/v1/chat/completions', {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({
+    daemon.send(
+      '/v1/chat/completions',
+      {
         model: 'slow',
         max_tokens: 1,
         messages: [{ role: 'user', content: 'x'.repeat(600_000) }],
-      }),
-      ...(signal && { signal }),
-    });
+      },
+      { signal },
+    );
   const open = Array.from({ length: 3 }, () => send(leave.signal).catch(() => null));
   await upstream.arrived(3);
 

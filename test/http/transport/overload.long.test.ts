@@ -58,13 +58,8 @@ function settings(upstream: TestUpstream, further: object = {}): object {
   };
 }
 
-function chat(model: string, content: unknown, further: object = {}): string {
-  return JSON.stringify({
-    model,
-    max_tokens: 1,
-    messages: [{ role: 'user', content }],
-    ...further,
-  });
+function chat(model: string, content: unknown, further: object = {}): object {
+  return { model, max_tokens: 1, messages: [{ role: 'user', content }], ...further };
 }
 
 /** The key of a second account. */
@@ -106,7 +101,8 @@ describe('with a heap of 128 MB and an upstream that hangs', () => {
     ['small requests', chat('remote', 'x'.repeat(20_000)), 500],
     ['long texts', chat('remote', 'x'.repeat(500_000)), 150],
     ['wide bodies', chat('remote', 'x', { metadata: { k: Array(80_000).fill({}) } }), 100],
-  ])('serves other accounts while one account floods it with %s', async (_, body, count) => {
+  ])('serves other accounts while one account floods it with %s', async (_, request, count) => {
+    const body = JSON.stringify(request);
     const upstream = await startUpstream({ hangs: true });
     const daemon = await startDaemon({
       // This is about memory: parsing the flood also keeps a slow machine's event loop late.
@@ -135,11 +131,7 @@ describe('with a heap of 128 MB and an upstream that hangs', () => {
     );
     // Until the upstream holds all requests that were not refused.
     do {
-      const small = await daemon.request('/v1/chat/completions', {
-        method: 'POST',
-        headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-        body: chat('local', 'hello'),
-      });
+      const small = await daemon.send('/v1/chat/completions', chat('local', 'hello'), { key });
       expect(small.status).toBe(200);
       expect((await fetch(`${daemon.url}/healthz`)).status).toBe(200);
     } while (upstream.requests() + settled < count);
@@ -149,11 +141,7 @@ describe('with a heap of 128 MB and an upstream that hangs', () => {
     // The memory becomes free again: the account that sent the flood is served as before.
     let later: Response;
     do {
-      later = await daemon.request('/v1/chat/completions', {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: chat('local', 'x'.repeat(500_000)),
-      });
+      later = await daemon.send('/v1/chat/completions', chat('local', 'x'.repeat(500_000)));
     } while (later.status === 429 || later.status === 503);
     expect(later.status).toBe(200);
   });
@@ -245,7 +233,7 @@ describe('with 110 descriptors', () => {
       return [response.status, response.headers.has('retry-after')];
     };
     const needDescriptors = () => [
-      () => post('/v1/chat/completions', chat('remote', 'hello')),
+      () => post('/v1/chat/completions', JSON.stringify(chat('remote', 'hello'))),
       () => post('/v1/images/upload', form('file')),
       () => post('/api/free/batch-image-hash', form('files')),
       () => get(asset),

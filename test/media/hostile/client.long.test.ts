@@ -76,16 +76,11 @@ describe('a hostile client', () => {
     const { daemon } = hostile();
     const waits = Array.from({ length: 16 }, (_, index) =>
       daemon
-        .request('/v1/images/generations/sync', {
-          method: 'POST',
-          headers: { 'content-type': 'application/json' },
-          body: JSON.stringify({
-            model: 'sandbox',
-            size: '16x16',
-            prompt: `sandbox:delay=1s ${index}`,
-          }),
-          signal: leaving.signal,
-        })
+        .send(
+          '/v1/images/generations/sync',
+          { model: 'sandbox', size: '16x16', prompt: `sandbox:delay=1s ${index}` },
+          { signal: leaving.signal },
+        )
         .catch(() => 'left'),
     );
     const count = async (status: string) => {

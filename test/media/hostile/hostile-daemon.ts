@@ -56,12 +56,7 @@ interface Told {
 
 /** Posts JSON with the owner's key. A daemon that hangs fails the test rather than the run. */
 export async function post({ daemon }: Hostile, path: string, body: object): Promise<Told> {
-  const response = await daemon.request(path, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-    signal: AbortSignal.timeout(120_000),
-  });
+  const response = await daemon.send(path, body, { signal: AbortSignal.timeout(120_000) });
   const text = await response.text();
   return { status: response.status, text, json: JSON.parse(text) };
 }

@@ -39,15 +39,11 @@ export async function replay(
     const thoughts = answers.flatMap(({ reasoning }) => reasoning).slice(thoughtsIn(kept));
     const added = add.flatMap((item) => withThoughts(change(item), thoughts));
     history = [...kept, ...added];
-    const response = await daemon.request(path.replace(/models\/[^:]+/, `models/${model}`), {
-      method: 'POST',
-      headers: {
-        ...headers,
-        'content-type': 'application/json',
-        ...(key !== undefined && { authorization: `Bearer ${key}` }),
-      },
-      body: JSON.stringify({ ...body, model, [historyOf(dialect)]: history }),
-    });
+    const response = await daemon.send(
+      path.replace(/models\/[^:]+/, `models/${model}`),
+      { ...body, model, [historyOf(dialect)]: history },
+      { key, headers },
+    );
     const text = await response.text();
     answers.push(
       response.ok

@@ -134,11 +134,7 @@ describe('tags', () => {
       ['/v1/images/generations', { model: 'sandbox-image', prompt: 'x' }],
       ['/v1/moderations', { input: 'x' }],
     ] as const) {
-      const response = await daemon.request(path, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json', 'x-oriel-tags': tags },
-        body: JSON.stringify(body),
-      });
+      const response = await daemon.send(path, body, { headers: { 'x-oriel-tags': tags } });
       expect(response.status).toBe(400);
       const { error } = (await response.json()) as { error: { message: string; param: string } };
       expect(error.param).toBe('x-oriel-tags');
@@ -157,11 +153,7 @@ describe('the cost of a request to the sandbox', () => {
     ['/v1/images/generations', { model: 'sandbox-image', prompt: 'x' }, null],
     ['/v1/audio/speech', { model: 'sandbox-audio', input: 'x', voice: 'alloy' }, '0.01'],
   ])('of POST %s is in a header', async (path, body, cost) => {
-    const response = await daemon().request(path, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(body),
-    });
+    const response = await daemon().send(path, body);
     await response.arrayBuffer();
     expect(response.ok).toBe(true);
     expect(response.headers.get('x-oriel-cost')).toBe(cost);

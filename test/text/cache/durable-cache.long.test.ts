@@ -23,14 +23,7 @@ const DONE = { steps: [{ text: 'Done.' }], usage: USAGE };
 async function ask(daemon: TestDaemon, content: string, key?: string, more: object = {}) {
   const messages = [{ role: 'user', content }];
   const [path, body] = requestOf('chat', 'to-chat', false, { messages, ...more });
-  const response = await daemon.request(path, {
-    method: 'POST',
-    headers: {
-      'content-type': 'application/json',
-      ...(key !== undefined && { authorization: `Bearer ${key}` }),
-    },
-    body: JSON.stringify(body),
-  });
+  const response = await daemon.send(path, body, { key });
   const text = await response.text();
   return { status: response.status, cache: response.headers.get('x-oriel-cache'), text };
 }

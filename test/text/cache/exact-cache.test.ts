@@ -29,15 +29,10 @@ async function post(
   body: object,
   { key = OWNER_KEY, control, signal }: Options = {},
 ) {
-  const response = await fetch(gateway().daemon.url + path, {
-    method: 'POST',
-    headers: {
-      authorization: `Bearer ${key}`,
-      'content-type': 'application/json',
-      ...(control !== undefined && { 'cache-control': control }),
-    },
-    body: JSON.stringify(body),
-    ...(signal && { signal }),
+  const response = await gateway().daemon.send(path, body, {
+    key,
+    headers: { ...(control !== undefined && { 'cache-control': control }) },
+    signal,
   });
   const text = await response.text();
   return { status: response.status, text, cache: response.headers.get('x-oriel-cache') };

@@ -162,10 +162,8 @@ describe('an upstream that reports no usage', () => {
     const { daemon, upstream: mock } = gateway();
     mock.play(UNCOUNTED);
     const method = stream === '' ? 'generateContent' : 'streamGenerateContent?alt=sse';
-    const response = await daemon.request(`/v1beta/models/${modelTo('chat')}:${method}`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ contents: [{ role: 'user', parts: [{ text: 'Hello' }] }] }),
+    const response = await daemon.send(`/v1beta/models/${modelTo('chat')}:${method}`, {
+      contents: [{ role: 'user', parts: [{ text: 'Hello' }] }],
     });
     expect(await response.text()).toMatch(
       /"usageMetadata":\{"promptTokenCount":[1-9]\d*,"candidatesTokenCount":5,/,

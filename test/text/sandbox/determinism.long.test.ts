@@ -118,9 +118,7 @@ async function answerOf(response: Response): Promise<Answer> {
 }
 
 async function send(daemon: TestDaemon, path: string, body: Body): Promise<Answer> {
-  const headers = { 'content-type': 'application/json' };
-  const init = { method: 'POST', headers, body: JSON.stringify(body) };
-  return answerOf(await daemon.request(path, init));
+  return answerOf(await daemon.send(path, body));
 }
 
 async function sendForm(daemon: TestDaemon, path: string, fields: Body): Promise<Answer> {
