@@ -13,6 +13,7 @@ import {
 import { basename, delimiter, dirname, join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { photograph } from './cli/photographs.ts';
+import { NODE_FLAGS } from './node-flags.ts';
 import { ROOT, temporaryFolder } from './oriel.ts';
 
 /**
@@ -104,7 +105,8 @@ export async function copyOfRepository(parent = temporaryFolder()): Promise<stri
       if (name !== '.bin') symlinkSync(join(ROOT, modules, name), join(folder, modules, name));
     }
   }
-  symlinkSync(join(folder, 'dist/bin/oriel.cjs'), join(folder, 'node_modules/.bin/oriel'));
+  const oriel = `exec node ${NODE_FLAGS.join(' ')} '${folder}/dist/bin/oriel.cjs' "$@"`;
+  writeFileSync(join(folder, 'node_modules/.bin/oriel'), `#!/bin/sh\n${oriel}\n`, { mode: 0o755 });
   for (const [seed, name] of PHOTOGRAPHS.entries()) {
     const format = name.endsWith('.png') ? 'png' : 'jpeg';
     mkdirSync(dirname(join(folder, name)), { recursive: true });

@@ -41,13 +41,9 @@ async function load(daemon: TestDaemon, done: AbortSignal): Promise<void> {
   ] as const;
   const worker = async (path: string, body: object) => {
     while (!done.aborted) {
-      await daemon
-        .send(path, body)
-        .then(
-          (response) => response.arrayBuffer(),
-          () => delay(5),
-        )
-        .catch(() => {});
+      const answer = daemon.send(path, body);
+      await answer.then((response) => response.arrayBuffer()).catch(() => {});
+      await delay(5);
     }
   };
   await Promise.all(kinds.map(([path, body]) => worker(path, body)));
@@ -113,6 +109,7 @@ describe('oriel backup', () => {
         const { task } = await store.createTask(taskFor(key, { reservation: 3 }));
         const claim = (await store.claimTask(task.id))!;
         await store.completeTask(claim, completionOf({ charge: 2 }));
+        await delay(1);
       }
     })();
     const document = { accountId: key.accountId, kind: 'response' as const };

@@ -25,7 +25,7 @@ const SEED = Number(process.env['ORIEL_SEED'] ?? randomInt(2 ** 31));
 /** 300 tasks and 2,000 text requests for 60 faults. One order of ten is refused for its account's credits. */
 const ORDERS = FAULTS * 6;
 const TEXT_ANSWERS = Math.ceil((FAULTS * 100) / 3);
-const TEXT_CLIENTS = 4;
+const TEXT_CLIENTS = 2;
 
 describeWith([POSTGRES, REDIS, NGINX, ...CEPH], 'three nodes', () => {
   it(`give each request one task, one charge and one callback through ${FAULTS} faults, seed ${SEED}`, {

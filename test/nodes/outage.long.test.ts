@@ -148,8 +148,8 @@ describeWithPostgres('a node whose PostgreSQL', (server) => {
     for (let count = 0; count < 10; count += 1) await draw(daemon, key);
     const lines = () => daemon.log.slice(outage);
     await expect.poll(() => lines().filter(({ status }) => status === 503)).toHaveLength(11);
-    // That the outage began, and what waits.
-    expect(lines().filter(({ msg }) => msg !== 'request').length).toBeLessThanOrEqual(3);
+    // That the outage began, and what waits: fewer than requests, however long it lasts.
+    expect(lines().filter(({ msg }) => msg !== 'request').length).toBeLessThan(11);
     expect(JSON.stringify(lines())).not.toContain('"stack"');
     expect(await readiness(daemon)).toMatchObject([503, expect.stringContaining('PostgreSQL')]);
     server().start();

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { request as httpRequest } from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { OWNER_KEY, startDaemon, type TestDaemon } from '../daemon.ts';
 import { describeWithPostgres } from '../engines/postgres.ts';
@@ -33,6 +34,7 @@ async function underLoad(url: string, work: () => Promise<unknown>) {
     while (!isOver) {
       const outcome = await ask(url);
       outcomes[outcome] = (outcomes[outcome] ?? 0) + 1;
+      await delay(2);
     }
   });
   await work().finally(() => {

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { TestDaemon } from '../daemon.ts';
 
 interface Account {
@@ -25,5 +26,6 @@ export async function settled(
   for (;;) {
     const found = await account(daemon, key);
     if (found.credits.reserved === 0 && found.credits.spent > least - 0.000_001) return found;
+    await delay(5);
   }
 }

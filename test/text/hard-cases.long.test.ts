@@ -199,29 +199,6 @@ describe('tool call arguments', () => {
   );
 });
 
-describe('system and developer messages within the conversation', () => {
-  it.each(DIALECTS)('client chat, upstream %s: keep their position', async (upstream) => {
-    const { daemon, upstream: mock } = gateway();
-    mock.play(DONE);
-    await talk('chat', daemon, { model: modelTo(upstream) })
-      .push(
-        { role: 'system', content: 'Be brief.' },
-        { role: 'user', content: 'Hello' },
-        { role: 'assistant', content: 'Hi.' },
-        { role: 'developer', content: 'Now in French.' },
-        { role: 'user', content: 'Hello again' },
-      )
-      .ask();
-    const { text } = mock.only();
-    const order = ['Be brief.', 'Hello', 'Hi.', 'Now in French.', 'Hello again'];
-    const positions = order.map((words) => text.indexOf(JSON.stringify(words).slice(1, -1)));
-    expect(positions.every((at) => at >= 0)).toBe(true);
-    // A top-level system field may come after the messages; the others keep their order.
-    const [, ...rest] = positions;
-    expect(rest).toEqual([...rest].sort((a, b) => a - b));
-  });
-});
-
 describe('a chat chunk with usage and no choices', () => {
   it.each(DIALECTS)('client %s: is not taken for the end', async (client) => {
     const { daemon, upstream: mock } = gateway();

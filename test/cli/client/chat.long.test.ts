@@ -292,10 +292,4 @@ describe('oriel models', () => {
     const run = await oriel(['models', '--json', '--url', server.url]);
     expect(JSON.parse(run.out)).toEqual(CATALOG);
   });
-
-  it('exits with 1 where no daemon answers', async () => {
-    const run = await resident(words`models --url http://127.0.0.1:9`);
-    expect(run).toMatchObject({ status: 1, out: '' });
-    expect(run.stderr).toContain('oriel serve');
-  });
 });
