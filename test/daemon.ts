@@ -59,7 +59,7 @@ export interface SendOptions {
 }
 
 /** `send` of a daemon that has `request`. */
-export const sendBy =
+const sendBy =
   (request: TestDaemon['request']): TestDaemon['send'] =>
   (path, body, { key, headers, signal } = {}) =>
     request(path, {
