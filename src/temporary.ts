@@ -16,18 +16,25 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** Removes what killed runs have left in a folder. */
-export function removeTemporaries(folder: string): void {
+/** Removes what killed runs have left in a folder. @param ended process that uses its own no more */
+export function removeTemporaries(folder: string, ended?: number): void {
   for (const name of readdirSync(folder)) {
     const [, file, directory] = TEMPORARY.exec(name) ?? [];
     const pid = file ?? directory;
-    if (pid === undefined || isAlive(Number(pid))) continue;
+    if (pid === undefined || (Number(pid) !== ended && isAlive(Number(pid)))) continue;
     const path = join(folder, name);
     // A folder for all users may have those of others, who could swap folders for links in the meantime.
     const owner = lstatSync(path, { throwIfNoEntry: false })?.uid;
     if (owner === (process.getuid?.() ?? owner))
       rmSync(path, { force: true, recursive: directory !== undefined, maxRetries: 3 });
   }
+}
+
+/** Removes folders that killed processes or ended threads have left; those that cannot be removed now, another run does. */
+export function removeTemporaryFolders(ended?: number): void {
+  try {
+    removeTemporaries(tmpdir(), ended);
+  } catch {}
 }
 
 /**

@@ -5,7 +5,7 @@
  * memory is short.
  */
 import { type ChildProcess, fork } from 'node:child_process';
-import { setPriority, tmpdir } from 'node:os';
+import { setPriority } from 'node:os';
 import { BroadcastChannel, type MessagePort, workerData } from 'node:worker_threads';
 import type {
   DecoderJob,
@@ -15,7 +15,7 @@ import type {
   ProcessRequest,
   ProcessResponse,
 } from '../src/operations/pool/decoder-threads.ts';
-import { removeTemporaries } from '../src/temporary.ts';
+import { removeTemporaryFolders } from '../src/temporary.ts';
 import { moveResult } from './move-result.ts';
 
 /** Milliseconds for a process to load its code (85 on an idle machine). */
@@ -58,16 +58,7 @@ class ProcessLostError extends Error {
   }
 }
 
-/** Removes the folders of programs that killed processes were waiting for. */
-function removeFolders(): void {
-  try {
-    removeTemporaries(tmpdir());
-  } catch {
-    // The next process tries again.
-  }
-}
-
-removeFolders();
+removeTemporaryFolders();
 
 class DecoderProcess {
   readonly #child: ChildProcess;
@@ -90,7 +81,7 @@ class DecoderProcess {
     this.#ended = new Promise((resolve) => {
       child.on('exit', (code, signal) => {
         this.#end(`died (${signal ?? `exit code ${code}`})`);
-        removeFolders();
+        removeTemporaryFolders();
         resolve();
       });
       child.on('error', ({ message }) => {

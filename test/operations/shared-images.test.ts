@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import sharp from 'sharp';
 import { describe, expect, test } from 'vitest';
+import { supportedFormats } from '../../src/images/programs/support.ts';
 import { type Batch, type Files, runBatch } from '../batch.ts';
 import { pngOf } from '../fixtures/images.ts';
 import { temporaryFolder } from '../oriel.ts';
@@ -46,6 +47,11 @@ const FLAGS: Readonly<Record<string, readonly string[]>> = {
   tiff: ['--allow-svg'],
 };
 
+/** Endings of the formats that programs of this machine read. */
+const PROGRAMS = supportedFormats()
+  .filter(({ read, format }) => read !== null && ['heic', 'jxl'].includes(format))
+  .flatMap(({ extensions }) => extensions.map((ending) => `.${ending}`));
+
 const runs = new Map<string, Promise<Batch>>();
 
 function converted(format: string): Promise<Batch> {
@@ -70,6 +76,9 @@ describe.skipIf(!isPresent)('real images of the folder ORIEL_SHARED', () => {
         } else if (file.endsWith('.bmp')) {
           // Read by Oriel itself; the index says what sharp reads.
           expect(record.status, file).toBe('succeeded');
+        } else if (PROGRAMS.some((ending) => file.endsWith(ending))) {
+          // Read by an installed program.
+          expect(record.error, file).toBeUndefined();
         } else if (entry.header === 'error') {
           expect(record.error?.code, file).toBe('unsupported_format');
         } else if (entry.decode === 'error') {

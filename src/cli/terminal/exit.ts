@@ -1,4 +1,5 @@
 import { exitImmediately } from '../../libc.ts';
+import { removeTemporaryFolders } from '../../temporary.ts';
 
 let nativeCodeRuns = false;
 
@@ -23,7 +24,11 @@ async function exitNow(code: number): Promise<never> {
   );
   await Promise.all(written);
   // Added last: earlier listeners flush, as that of the daemon's log does.
-  process.on('exit', () => exitImmediately(code));
+  process.on('exit', () => {
+    // Of programs whose threads were ended at a deadline.
+    removeTemporaryFolders(process.pid);
+    exitImmediately(code);
+  });
   return process.exit(code);
 }
 

@@ -35,7 +35,7 @@ const ENCODING: Readonly<
   }),
   gif: ({ effort }) => ({ bytes: 15, microseconds: 0.2 + effort * 0.15 }),
   tiff: (_, { deep }) => ({ bytes: deep ? 8 : 4, microseconds: 0.08 }),
-  jxl: (work) => ({ bytes: jxlPixelBytes(work), microseconds: work.lossless ? 0.6 : 0.2 }),
+  jxl: ({ effort }) => ({ bytes: jxlPixelBytes(effort), microseconds: 0.1 * effort }),
 };
 
 export interface EncodingWork {

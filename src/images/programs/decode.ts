@@ -1,4 +1,11 @@
-import { readdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { makeTemporaryFolder } from '../../temporary.ts';
 import { readAvifColours } from '../avif.ts';
@@ -25,8 +32,7 @@ async function inFolder(
   try {
     for (const [name, bytes] of Object.entries(files)) writeFileSync(join(folder, name), bytes);
     await work(folder);
-    keepLargest(folder);
-    return readdirSync(folder).includes(RESULT) ? readFileSync(join(folder, RESULT)) : null;
+    return keepLargest(folder) ? readFileSync(join(folder, RESULT)) : null;
   } finally {
     remove();
   }
@@ -34,12 +40,13 @@ async function inFolder(
 
 const RESULT = 'result';
 
-/** Keeps the largest file that a program has written: of several pictures or previews, the main one. */
-function keepLargest(folder: string): void {
+/** Keeps the largest file that a program has written: of several pictures or previews, the main one. @returns whether there is one */
+function keepLargest(folder: string): boolean {
   const names = readdirSync(folder).filter((name) => name.startsWith('out'));
   const sizes = names.map((name) => ({ name, size: statSync(join(folder, name)).size }));
   const [largest] = sizes.sort((one, other) => other.size - one.size);
   if (largest) renameSync(join(folder, largest.name), join(folder, RESULT));
+  return existsSync(join(folder, RESULT));
 }
 
 async function readFacts(
@@ -81,33 +88,28 @@ export async function decodeByProgram(
     const fileBytes = (pixels || limits.pixels) * PIXEL_BYTES;
     for (const args of runs) {
       await runProgram(programs[0]!, args, folder, { memory: work.bytes, fileBytes, until });
-      keepLargest(folder);
+      if (!keepLargest(folder)) break;
     }
   });
   if (bytes === null) throw fileFailure('corrupt_image', `this ${label} image has no picture`);
   return format === 'heic' || format === 'jxl' ? pngWithSource(bytes, facts) : bytes;
 }
 
-type JxlCost = Pick<EncodingOptions, 'lossless'> & { readonly effort: number };
-
-/** Bytes of memory for each pixel, measured with libjxl 0.7 on 12 megapixels. */
-export function jxlPixelBytes({ lossless, effort }: JxlCost): number {
-  if (effort === 9) return 280;
-  return lossless || effort >= 7 ? 100 : 60;
-}
+/** Bytes of memory for each pixel, measured with libjxl 0.7 on 12 megapixels of lossless encoding. */
+export const jxlPixelBytes = (effort: number) => (effort === 9 ? 280 : 100);
 
 /** Encodes a PNG as JPEG XL by `cjxl`, with its colour profile, EXIF and XMP. @throws Failure with a file error code */
 export async function encodeJxl(
   { limits, until }: Pick<ImageInput, 'limits' | 'until'>,
   source: Uint8Array,
-  options: JxlCost & Pick<EncodingOptions, 'quality'>,
+  options: Pick<EncodingOptions, 'quality' | 'lossless'> & { readonly effort: number },
 ): Promise<Uint8Array> {
   checkPrograms(JXL_WRITER, limits);
   const { png, ...metadata } = splitPng(source);
   const { quality = FORMATS.jxl.quality, lossless, effort } = options;
   const target = lossless ? '-d 0' : `-q ${quality}`;
   const args = `--quiet --num_threads=1 ${target} -e ${effort} in.png out.jxl`;
-  const memory = png.readUInt32BE(16) * png.readUInt32BE(20) * jxlPixelBytes(options);
+  const memory = png.readUInt32BE(16) * png.readUInt32BE(20) * jxlPixelBytes(effort);
   const fileBytes = 2 * source.byteLength;
   const run = (folder: string) =>
     runProgram(JXL_WRITER.programs[0]!, args, folder, { memory, fileBytes, until });

@@ -4,13 +4,9 @@ import { type PngChunk, pngChunk, pngChunks, pngOf } from '../png/chunks.ts';
 import { pngWithProfile } from '../png/png.ts';
 
 /** Metadata of a file that a program decodes or writes, and its sides where they are known. */
-export interface SourceMetadata {
-  readonly exif?: Uint8Array | undefined;
-  readonly xmp?: Uint8Array | undefined;
-  readonly icc?: Uint8Array | undefined;
-  readonly width?: number;
-  readonly height?: number;
-}
+export type SourceMetadata = Partial<
+  Record<'exif' | 'xmp' | 'icc', Uint8Array | undefined> & Record<'width' | 'height', number>
+>;
 
 const isPicture = ({ name }: PngChunk) => !['eXIf', 'tEXt', 'zTXt', 'iTXt'].includes(name);
 const XMP = Buffer.from('XML:com.adobe.xmp\0\0\0\0\0', 'latin1');

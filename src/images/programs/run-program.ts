@@ -1,6 +1,6 @@
 import { type ExecFileException, execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { delimiter, isAbsolute, join } from 'node:path';
+import { basename, delimiter, isAbsolute, join } from 'node:path';
 import type { Failure } from '../../failure.ts';
 import { sizeText } from '../byte-size.ts';
 import { fileFailure } from '../file-error.ts';
@@ -46,16 +46,6 @@ export function checkPrograms(format: Programs, { programs }: Pick<Limits, 'prog
   if (fault) throw fileFailure('unsupported_format', `${format.label} images ${fault}`);
 }
 
-/** Limits of one run. */
-export interface ProgramLimits {
-  /** Bytes of private memory for its pixels. */
-  readonly memory: number;
-  /** Bytes of each file that it writes. */
-  readonly fileBytes: number;
-  /** Time at which it is killed, as performance.now(). */
-  readonly until: number;
-}
-
 /** Memory of a program beside its pixels: libraries, stacks of threads, fonts. */
 const OVERHEAD_BYTES = 256 * 2 ** 20;
 /** Factor by which costs of pixels may be too low. */
@@ -66,6 +56,8 @@ const MAX_TEXT = 64 * 1024;
 /**
  * Runs an installed program in a folder, without a shell and with none of the environment but PATH.
  *
+ * @param limits bytes of memory for its pixels and of each file that it writes, and when it is killed, as
+ *   performance.now()
  * @returns its standard output
  * @throws Failure timeout; corrupt_image with the program's message if it fails; worker_crashed if a signal ends it
  */
@@ -73,7 +65,7 @@ export async function runProgram(
   names: readonly string[],
   args: string,
   folder: string,
-  { memory, fileBytes, until }: ProgramLimits,
+  { memory, fileBytes, until }: Readonly<Record<'memory' | 'fileBytes' | 'until', number>>,
 ): Promise<string> {
   const milliseconds = Math.max(1, Math.ceil(until - performance.now()));
   const data = Math.ceil((memory * TOLERANCE + OVERHEAD_BYTES) / 2 ** 20) * 2 ** 20;
@@ -91,7 +83,7 @@ export async function runProgram(
   return new Promise((resolve, reject) => {
     const child = execFile(command!, words as string[], options, (error, stdout, stderr) => {
       if (error === null) resolve(stdout);
-      else reject(failureOf(error, names.join(' or '), stderr, data));
+      else reject(failureOf(error, basename(findProgram(names)!), stderr, data));
     });
     child.stdin?.end();
   });
@@ -108,6 +100,6 @@ function failureOf(error: ExecFileException, name: string, text: string, memory:
   const line = text.split('\n').find((one) => one.trim() !== '') ?? `exit code ${code}`;
   return fileFailure(
     'corrupt_image',
-    `${name}: ${line.replace(/[^\x20-\x7e]/g, '').slice(0, 200)}`,
+    `${name}: ${line.replace(/[^\x20-\x7e]|\S+:\d+: /g, '').slice(0, 200)}`,
   );
 }

@@ -2,13 +2,6 @@ import { FORMATS, OUTPUT_FORMATS } from '../formats.ts';
 import { isProgramFormat, JXL_WRITER, type Programs, READERS } from './readers.ts';
 import { findProgram, missingPrograms } from './run-program.ts';
 
-/** Formats that need no program beside those that are written: what reads them, and their extensions. */
-const READ_ONLY = {
-  svg: ['libvips, with --allow-svg', 'svg'],
-  bmp: ['oriel', 'bmp', 'dib'],
-  ico: ['oriel', 'ico'],
-};
-
 /**
  * All formats, as this machine supports them: what reads and writes each, a library or the path of a program, and which
  * programs are not installed.
@@ -22,8 +15,9 @@ export function supportedFormats() {
       const { extensions } = FORMATS[format];
       return { format, extensions, read: 'libvips', write: 'libvips', missing };
     }),
-    ...Object.entries(READ_ONLY).map(([format, [read, ...extensions]]) => {
-      return { format, extensions, read: read!, write: null, missing };
+    ...['svg', 'bmp', 'ico'].map((format) => {
+      const read = format === 'svg' ? 'libvips, with --allow-svg' : 'oriel';
+      return { format, extensions: [format], read, write: null, missing };
     }),
     ...Object.entries(READERS).map(([format, reader]) => {
       const write = format === 'jxl' ? pathOf(JXL_WRITER) : null;
