@@ -13,7 +13,7 @@ const DISPLAYED = new Set([
   ...['sBIT', 'bKGD', 'hIST', 'sPLT', 'pHYs', 'acTL', 'fcTL', 'fdAT'],
 ]);
 const TEXTS = ['tEXt', 'zTXt', 'iTXt'];
-const XMP = Buffer.from('XML:com.adobe.xmp\0', 'latin1');
+export const XMP = Buffer.from('XML:com.adobe.xmp\0', 'latin1');
 const X_RESOLUTION = 282;
 
 /** Changes metadata of a PNG. All chunks of the picture stay byte by byte. @throws Failure */
@@ -85,7 +85,7 @@ function editText(chunk: PngChunk, edit: MetadataEdit, warnings: Warning[]): boo
 }
 
 /** The packet of XMP, which programs also write as other texts than iTXt (11.3.3). */
-function packetOf({ name, data }: PngChunk): Buffer {
+export function packetOf({ name, data }: PngChunk): Buffer {
   const rest = data.subarray(XMP.length);
   if (name === 'tEXt') return rest;
   if (name === 'zTXt') return inflated(rest.subarray(1));

@@ -1,5 +1,6 @@
 import { ORIENTATION } from '../exif/tags.ts';
 import { openExif } from '../exif/tiff-block.ts';
+import { packetOf, XMP } from '../metadata/png.ts';
 import { type PngChunk, pngChunk, pngChunks, pngOf } from '../png/chunks.ts';
 import { pngWithProfile } from '../png/png.ts';
 
@@ -9,7 +10,6 @@ export type SourceMetadata = Partial<
 >;
 
 const isPicture = ({ name }: PngChunk) => !['eXIf', 'tEXt', 'zTXt', 'iTXt'].includes(name);
-const XMP = Buffer.from('XML:com.adobe.xmp\0\0\0\0\0', 'latin1');
 const PREFIX = 'Exif\0\0';
 
 /** The EXIF block of an upright picture, without the prefix that only JPEG has. */
@@ -32,7 +32,7 @@ export function pngWithSource(png: Uint8Array, { exif, xmp, icc }: SourceMetadat
   const chunks = [...pngChunks(png)].filter(isPicture);
   const added = [
     ...(exif ? [pngChunk('eXIf', uprightExif(exif))] : []),
-    ...(xmp ? [pngChunk('iTXt', Buffer.concat([XMP, xmp]))] : []),
+    ...(xmp ? [pngChunk('iTXt', Buffer.concat([XMP, Buffer.alloc(4), xmp]))] : []),
   ];
   const complete = pngOf([...chunks.slice(0, 1), ...added, ...chunks.slice(1)]);
   return icc ? pngWithProfile(complete, icc) : complete;
@@ -41,10 +41,10 @@ export function pngWithSource(png: Uint8Array, { exif, xmp, icc }: SourceMetadat
 /** A PNG without metadata beside its colours, and the metadata. */
 export function splitPng(png: Uint8Array): SourceMetadata & { readonly png: Buffer } {
   const chunks = [...pngChunks(png)];
-  const packet = chunks.find(({ name, data }) => name === 'iTXt' && data.indexOf(XMP) === 0);
+  const packet = chunks.find(({ data }) => data.subarray(0, XMP.length).equals(XMP));
   return {
     png: pngOf(chunks.filter(isPicture)),
     exif: chunks.find(({ name }) => name === 'eXIf')?.data,
-    xmp: packet?.data.subarray(XMP.length),
+    xmp: packet && packetOf(packet),
   };
 }
