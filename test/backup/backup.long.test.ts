@@ -33,11 +33,12 @@ async function restored(from: string, env = {}): Promise<string> {
 async function load(daemon: TestDaemon, done: AbortSignal): Promise<void> {
   const messages = [{ role: 'user', content: 'hello' }];
   const chat = { model: 'sandbox-chat', messages };
+  const picture = { model: 'sandbox-image-any', size: '64x64' };
   const kinds = [
     ['/v1/chat/completions', chat],
     ['/v1/chat/completions', { ...chat, stream: true }],
-    ['/v1/images/generations/sync', { model: 'sandbox-image', prompt: 'a tree' }],
-    ['/v1/images/generations', { model: 'sandbox-image', prompt: 'a hill' }],
+    ['/v1/images/generations/sync', { ...picture, prompt: 'a tree' }],
+    ['/v1/images/generations', { ...picture, prompt: 'a hill' }],
   ] as const;
   const worker = async (path: string, body: object) => {
     while (!done.aborted) {

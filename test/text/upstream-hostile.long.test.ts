@@ -338,12 +338,7 @@ it.each(['responses', 'messages'] as const)(
 
 describe('an upstream that never ends', () => {
   it('is aborted at the total timeout', async () => {
-    raw().respondWith((socket) => {
-      socket.write(STREAM);
-      const ping = 'event: ping\ndata: {"type":"ping","choices":[]}\n\n';
-      const timer = setInterval(() => socket.write(ping), 10);
-      socket.once('close', () => clearInterval(timer));
-    });
+    raw().respondWith(endlessly(STREAM, 'event: ping\ndata: {"type":"ping","choices":[]}\n\n'));
     const clients = ['chat', 'responses'] as const;
     const all = clients.map((client) => ask(client, rawModelTo('messages'), false));
     for (const { status } of await Promise.all(all)) expect([502, 504]).toContain(status);
