@@ -433,92 +433,41 @@ describe('basicExif', () => {
 });
 
 describe('gpsPosition', () => {
-  type Angle = readonly (readonly [number, number])[];
-  const at = (latitude: Angle, longitude: Angle, north = 'N', east = 'E') =>
+  /** Degrees, minutes and seconds as fractions: '45/1 30/1 0/1'. */
+  const angle = (text: string) =>
+    text.split(' ').map((part) => part.split('/').map(Number) as [number, number]);
+  const at = (latitude: string, longitude: string, north = 'N', east = 'E') =>
     gpsPosition(
       gpsTags((writer) => ({
         1: writer.ascii(north),
-        2: writer.rationals(...latitude),
+        2: writer.rationals(...angle(latitude)),
         3: writer.ascii(east),
-        4: writer.rationals(...longitude),
+        4: writer.rationals(...angle(longitude)),
       })),
     );
-  const origin: Angle = [
-    [0, 1],
-    [0, 1],
-    [0, 1],
-  ];
+  const origin = '0/1 0/1 0/1';
 
-  it.each<[string, Angle, number]>([
-    ['degrees alone', [[455, 10]], 45.5],
-    [
-      'degrees and minutes',
-      [
-        [45, 1],
-        [305, 10],
-      ],
-      45.5083333,
-    ],
-    [
-      'seconds without value',
-      [
-        [45, 1],
-        [30, 1],
-        [0, 0],
-      ],
-      45.5,
-    ],
-    [
-      'the pole',
-      [
-        [90, 1],
-        [0, 1],
-        [0, 1],
-      ],
-      90,
-    ],
+  it.each([
+    ['degrees alone', '455/10', 45.5],
+    ['degrees and minutes', '45/1 305/10', 45.5083333],
+    ['seconds without value', '45/1 30/1 0/0', 45.5],
+    ['the pole', '90/1 0/1 0/1', 90],
   ])('has degrees from %s', (_, latitude, degrees) => {
     expect(at(latitude, origin)).toEqual({ latitude: degrees, longitude: 0 });
   });
 
   it('is negative in the south and the west, but never minus zero', () => {
-    expect(at([[1, 1]], [[2, 1]], 'S', 'W')).toEqual({ latitude: -1, longitude: -2 });
-    expect(at([[1, 1]], [[2, 1]], 'south', 'w')).toEqual({ latitude: -1, longitude: -2 });
+    expect(at('1/1', '2/1', 'S', 'W')).toEqual({ latitude: -1, longitude: -2 });
+    expect(at('1/1', '2/1', 'south', 'w')).toEqual({ latitude: -1, longitude: -2 });
     expect(Object.is(at(origin, origin, 'S', 'W')?.latitude, 0)).toBe(true);
   });
 
   it.each<[string, ReturnType<typeof at>]>([
-    [
-      'beyond the pole',
-      at(
-        [
-          [90, 1],
-          [0, 1],
-          [1, 1],
-        ],
-        origin,
-      ),
-    ],
-    [
-      'beyond the date line',
-      at(origin, [
-        [180, 1],
-        [1, 1],
-      ]),
-    ],
-    [
-      'without degrees',
-      at(
-        [
-          [0, 0],
-          [0, 0],
-          [0, 0],
-        ],
-        origin,
-      ),
-    ],
-    ['without a hemisphere', at([[1, 1]], [[1, 1]], '', 'E')],
-    ['of an unknown hemisphere', at([[1, 1]], [[1, 1]], 'N', 'N')],
+    ['beyond the pole', at('90/1 0/1 1/1', origin)],
+    ['beyond the date line', at(origin, '180/1 1/1')],
+    ['without degrees', at('0/0 0/0 0/0', origin)],
+    ['without a hemisphere', at('1/1', '1/1', '', 'E')],
+    ['of an unknown hemisphere', at('1/1', '1/1', 'N', 'N')],
     ['of a block without any', gpsPosition({ ...PLAIN })],
   ])('is null %s', (_, position) => {
     expect(position).toBeNull();
