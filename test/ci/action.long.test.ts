@@ -22,7 +22,8 @@ beforeAll(async () => {
   large = await photograph('jpeg', { width: 400, height: 300 });
 });
 
-const RULES = '--max-bytes 20KB\n  --max-width 300  \n';
+/** To look for savings means to encode each image. */
+const RULES = '--max-bytes 20KB\n  --max-width 300  \n--no-savings';
 
 type Job = Partial<JobOptions> & { readonly workspace: string };
 
@@ -170,7 +171,6 @@ describe('the comment', () => {
     comments[0]!.body = `${comments[100]!.body} forged`;
     const good = await runFor(pullRequest({ 'a.jpg': large }, { 'a.jpg': small }), {
       api: url,
-      inputs: { images: '.', rules: `${RULES}--no-savings` },
     });
     expect(good.steps['check']!.code).toBe(0);
     expect(comments[100]!.body).toContain('0 problems in 1 image');
@@ -229,9 +229,7 @@ describe('the comment', () => {
     const names = Array.from({ length: 250 }, (_, index) => `${index}-${'x'.repeat(200)}.jpg`);
     const files = Object.fromEntries(names.map((name) => [name, large]));
     const { url, comments } = await commentsApi();
-    // To look for savings means to encode each image.
-    const inputs = { images: '.', rules: `${RULES}--no-savings` };
-    const { steps } = await runFor(pullRequest({}, files), { api: url, inputs });
+    const { steps } = await runFor(pullRequest({}, files), { api: url });
     expect(steps['comment']).toMatchObject({ code: 0, log: '' });
     const { body } = comments[0]!;
     expect(body.length).toBeLessThan(65_536);
