@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { OWNER_KEY, sharedDaemon, startDaemon, type TestDaemon } from '../../daemon.ts';
 
@@ -142,6 +143,7 @@ async function fileOf(daemon: TestDaemon, path: string, body: Body): Promise<Ans
     const [url] = /http[^"]+/.exec(JSON.stringify(task.result)) ?? [];
     if (url !== undefined) return answerOf(await daemon.request(new URL(url).pathname));
     expect(['pending', 'processing']).toContain(task.status);
+    await delay(20);
   }
 }
 
