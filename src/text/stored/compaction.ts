@@ -12,11 +12,11 @@ const PROMPT =
 
 /** The fields of a compaction that the model's request has too. */
 const SHARED = [
-  ...['model', 'instructions', 'service_tier'],
+  ...['model', 'instructions', 'service_tier', 'previous_response_id'],
   ...['prompt_cache_key', 'prompt_cache_options', 'prompt_cache_retention'],
 ];
 
-/** The request for a summary of a conversation. @param items the whole conversation */
+/** The request for a summary of a conversation. @param body the rest of it is in a response that the provider keeps */
 export function summaryRequest(body: Json, items: readonly Json[]): Json {
   const shared = SHARED.filter((name) => (body[name] ?? null) !== null);
   return {
@@ -31,6 +31,8 @@ function asMessage(item: Json): readonly Json[] {
   const { type = 'message', role, content, name } = item;
   if (type === 'reasoning') return [];
   if (role !== undefined) return [{ role, content }];
+  // Of a provider, which alone can read it.
+  if (String(type).startsWith('compaction')) return [item];
   const { call_id: id, id: _, status: __, encrypted_content: ___, ...rest } = item;
   if (!String(type).endsWith('_output')) {
     const said = textOf(item['arguments']) || textOf(item['input']) || JSON.stringify(rest);

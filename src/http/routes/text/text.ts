@@ -12,7 +12,7 @@ import { allDialects, dialectNamed } from '../../../text/dialects/registry.ts';
 import { usageSchema } from '../../../text/dialects/usage.ts';
 import { IGNORED_HEADER, pathsHeader } from '../../../text/execution/execution.ts';
 import { compactionOf, summaryRequest } from '../../../text/stored/compaction.ts';
-import { itemsOf, type StoredResponse } from '../../../text/stored/history.ts';
+import { itemsOf, type StoredResponse, UnknownReference } from '../../../text/stored/history.ts';
 import { LightAbortSignal } from '../../../upstream/abort-signal.ts';
 import { beginCopy } from '../../observability/request-bodies.ts';
 import { EVENT_STREAM } from '../../openapi/openapi.ts';
@@ -150,26 +150,28 @@ export function compactionRoute(server: FastifyInstance, context: AppContext): v
     config: { operation: 'chat' },
     handler: async (request: TextHttpRequest, reply) => {
       dialect.decodeRequest(request.body);
-      const { input } = (await wholeBody(context, request)) as Json;
-      const items = itemsOf(input);
-      if (items.length === 0) {
+      const whole = (await wholeBody(context, request).catch((error: unknown) => {
+        // The provider may keep it.
+        if (error instanceof UnknownReference) return request.body;
+        throw error;
+      })) as Json;
+      const items = itemsOf(whole['input']);
+      if (items.length === 0 && (whole['previous_response_id'] ?? null) === null) {
         const message = 'input: expected a conversation, received none';
         throw new Failure('invalid_request', message, { param: 'input' });
       }
-      request.body = summaryRequest(request.body as Json, items);
+      request.body = summaryRequest(whole, items);
       const address = { model: null, stream: false };
-      const whole = await answerText(request, reply, context, dialect, address);
+      const answer = await answerText(request, reply, context, dialect, address);
       const stored = storedOf(context, request.holder);
       // The summary was charged, and would be again.
       reply.header('x-should-retry', 'false');
-      const compacted = await compactionOf(JSON.parse(whole as string) as Json, items, stored);
+      const compacted = await compactionOf(JSON.parse(answer as string) as Json, items, stored);
       if (context.config.responses.retention > 0) {
         const response = { ...compacted, status: 'completed' };
         const kept = stored.keep({ response, input: [], previous: null, conversation: null });
         // The client can send back the answer itself.
-        await kept.catch((error: unknown) => {
-          if (!(error instanceof Failure)) throw error;
-        });
+        await kept.catch(() => {});
       }
       return compacted as v.InferOutput<typeof compaction>;
     },
