@@ -42,7 +42,7 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   undici: ['src/upstream/'],
   'ipaddr.js': ['src/upstream/', 'src/http/transport/addresses.ts'],
   standardwebhooks: ['src/upstream/'],
-  aws4: ['src/assets/s3/signature.ts'],
+  aws4: ['src/upstream/aws/signature.ts'],
   sixel: ['src/cli/terminal/'],
   ioredis: ['src/http/limits/'],
   pino: ['src/http/observability/log.ts'],

@@ -1,7 +1,6 @@
 import type { ProviderTest, TestReport } from '../administration/catalog-context.ts';
 import { catalogModel } from '../config/import/price-catalog.ts';
 import {
-  authorizationOf,
   dialectFor,
   headersOf,
   isRemote,
@@ -147,7 +146,7 @@ async function listModels(upstream: Upstream, provider: RemoteProvider): Promise
     name: 'The provider',
     method: 'GET',
     headers: { ...dialectNamed(dialect).headers, ...headersOf(provider) },
-    ...authorizationOf(provider),
+    authorize: kindOf(provider).authorize?.(provider),
     timeouts: { ...TIMEOUTS, total: LIST_MS },
     proxy: provider.proxy,
     signal: new AbortController().signal,
@@ -157,13 +156,15 @@ async function listModels(upstream: Upstream, provider: RemoteProvider): Promise
   if (exchange.status < 200 || exchange.status > 299) {
     throw upstreamFailure(exchange.status, body, { apiKey: provider.apiKey });
   }
-  const { data, models } = objectOf(body);
-  const list = Array.isArray(data) ? data : models;
-  if (!Array.isArray(list)) {
+  const { data, models, modelSummaries } = objectOf(body);
+  const list = [data, models, modelSummaries].find(Array.isArray);
+  if (list === undefined) {
     throw invalidAnswer('an answer without a list of models');
   }
   // Gemini names a model as models/NAME.
-  const names = objectsOf(list).map(({ id, name }) => textOf(id) || textOf(name));
+  const names = objectsOf(list).map(
+    ({ id, modelId, name }) => textOf(id) || textOf(modelId) || textOf(name),
+  );
   return names
     .map((name) => name.replace(/^models\//, ''))
     .filter((name) => name !== '' && name.length <= MAX_NAME);

@@ -24,7 +24,7 @@ export type Authorize = (
 
 /** A request whose server expects a token or a signature that sees all of the request. */
 export interface AuthorizedRequest extends UpstreamRequest {
-  readonly authorize?: Authorize;
+  readonly authorize?: Authorize | undefined;
 }
 
 /** Another server's response: headers received, body still to come. */

@@ -3,10 +3,11 @@ import { setMaxListeners } from 'node:events';
 import { FairSemaphore, type Release } from '../../fair-semaphore.ts';
 import { waitBeforeRetry } from '../../routing/backoff.ts';
 import { CircuitBreakers } from '../../routing/circuit-breaker.ts';
+import type { SignatureScope } from '../../upstream/aws/signature.ts';
 import type { Upstream, UpstreamResponse } from '../../upstream/response.ts';
 import { bucketUnavailable } from '../storage/errors.ts';
 import { AttemptError, attemptErrorOf, statusError } from './attempt-error.ts';
-import { type SignatureScope, signedRequest } from './signature.ts';
+import { signedRequest } from './signature.ts';
 
 /** Names of operations, for metrics. */
 export type S3Operation = 'put' | 'get' | 'head' | 'delete' | 'list' | 'copy';

@@ -1,17 +1,6 @@
-import aws4 from 'aws4';
+import { type SignatureScope, sign } from '../../upstream/aws/signature.ts';
 
-/** Credentials of an account at an S3 service. */
-export interface S3Credentials {
-  readonly accessKeyId: string;
-  readonly secretAccessKey: string;
-  /** Of temporary credentials. */
-  readonly sessionToken?: string | undefined;
-}
-
-export interface SignatureScope {
-  readonly credentials: S3Credentials;
-  readonly region: string;
-}
+const S3 = { service: 's3' };
 
 interface SignedRequest {
   readonly method: string;
@@ -28,7 +17,7 @@ interface SignedRequest {
 export function signedRequest(url: URL, { method, headers }: SignedRequest, scope: SignatureScope) {
   // aws4 leaves the range out, although it decides what is sent.
   const signedAsWell = { extraHeadersToInclude: { range: true } };
-  const signed = sign(url, { method, headers: { ...headers }, ...signedAsWell }, scope);
+  const signed = sign(url, { ...S3, method, headers: { ...headers }, ...signedAsWell }, scope);
   return {
     url: url.origin + signed.path!,
     headers: signed.headers as Readonly<Record<string, string>>,
@@ -44,16 +33,7 @@ export function signedRequest(url: URL, { method, headers }: SignedRequest, scop
 export function presignedUrl(url: URL, seconds: number, scope: SignatureScope): string {
   const expiring = new URL(url);
   expiring.searchParams.set('X-Amz-Expires', String(seconds));
-  return url.origin + sign(expiring, { method: 'GET', signQuery: true }, scope).path!;
-}
-
-function sign(url: URL, request: aws4.Request, { region, credentials }: SignatureScope) {
-  const { host, pathname, search } = url;
-  const { sessionToken, ...keys } = credentials;
-  return aws4.sign(
-    { ...request, service: 's3', region, host, path: pathname + search },
-    { ...keys, ...(sessionToken !== undefined && { sessionToken }) },
-  );
+  return url.origin + sign(expiring, { ...S3, method: 'GET', signQuery: true }, scope).path!;
 }
 
 /** Encodes the key of an object by RFC 3986, except for its slashes. */

@@ -15,7 +15,15 @@ export const MODEL_TYPES = [
 export type ModelType = (typeof MODEL_TYPES)[number];
 
 /** Names of the kinds of providers. */
-export const KIND_NAMES = ['openai', 'anthropic', 'gemini', 'azure', 'oriel', 'sandbox'] as const;
+export const KIND_NAMES = [
+  'openai',
+  'anthropic',
+  'gemini',
+  'azure',
+  'bedrock',
+  'oriel',
+  'sandbox',
+] as const;
 
 /** Names of providers in the catalog of prices. */
 export const PRICED_PROVIDERS = [
@@ -63,9 +71,16 @@ export interface ProviderKind {
    *
    * @param headers of the request, which it may change
    */
-  body?(body: Json, request: RequestPath, headers: Record<string, string>): Json;
+  body?(
+    body: Json,
+    request: RequestPath,
+    headers: Record<string, string>,
+    provider: { readonly baseUrl: string },
+  ): Json;
   /** What a request needs beyond the headers that all requests have: a token, or a signature. */
-  authorize?(provider: object): Authorize;
+  authorize?(provider: { readonly baseUrl: string }): Authorize;
+  /** False where requests of its formats cannot be counted. */
+  readonly countsTokens?: false;
   /** Whether its base URLs name the version of the interface, as /v1 does. */
   readonly versionedBaseUrl: boolean;
   /** Whether failed requests are retried and failing routes are skipped for a while. */

@@ -1,9 +1,9 @@
 import * as v from 'valibot';
 import { field } from '../../schema/fields.ts';
 import type { DeepReadonly } from '../../schema/json.ts';
-import type { AuthorizedRequest } from '../../upstream/response.ts';
 import { azure } from './azure.ts';
-import { type Json, MODEL_TYPES, type ProviderKind, type RequestPath } from './provider-kind.ts';
+import { bedrock } from './bedrock.ts';
+import { MODEL_TYPES, type ProviderKind, type RequestPath } from './provider-kind.ts';
 import { concurrency, remote } from './remote-provider.ts';
 
 const bearerToken = (apiKey: string) => ({ authorization: `Bearer ${apiKey}` });
@@ -93,7 +93,7 @@ const sandbox = {
 } as const satisfies ProviderKind;
 
 /** Every kind of provider. Settings, checks, routing and the headers of requests derive from this list. */
-const PROVIDER_KINDS = [openai, anthropic, gemini, azure, oriel, sandbox] as const;
+const PROVIDER_KINDS = [openai, anthropic, gemini, azure, bedrock, oriel, sandbox] as const;
 
 type SettingsOf<Kinds extends readonly { readonly settings: unknown }[]> = {
   [Index in keyof Kinds]: Kinds[Index]['settings'];
@@ -146,22 +146,6 @@ export function urlOf(provider: RemoteProvider, request: RequestPath): string {
   if (provider.query === undefined) return address;
   const query = new URLSearchParams(provider.query).toString();
   return query === '' ? address : `${address}${address.includes('?') ? '&' : '?'}${query}`;
-}
-
-/** Body of a request to a provider. @param headers of the request, which the provider's kind may change */
-export function bodyOf(
-  provider: RemoteProvider,
-  body: Json,
-  request: RequestPath,
-  headers: Record<string, string>,
-): Json {
-  return kindOf(provider).body?.(body, request, headers) ?? body;
-}
-
-/** What requests to a provider have beside `headersOf`, which is made when they are sent. */
-export function authorizationOf(provider: RemoteProvider): Pick<AuthorizedRequest, 'authorize'> {
-  const authorize = kindOf(provider).authorize?.(provider);
-  return authorize === undefined ? {} : { authorize };
 }
 
 /** Headers of every request to a provider: its key, and those that its settings add. */

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import type { TextModel } from '../../config/catalog/catalog.ts';
-import { isRemote, type Provider } from '../../config/providers/provider-kinds.ts';
+import { isRemote, kindOf, type Provider } from '../../config/providers/provider-kinds.ts';
 import type { Config } from '../../config/settings/schema.ts';
 import { Failure } from '../../failure.ts';
 import type { RoutingObserver } from '../../routing/observer.ts';
@@ -101,7 +101,8 @@ export class TokenCounter {
     };
     if (!isRemote(provider)) return estimate();
     counting.allowance.check(counting.inspection, provider.shared !== false);
-    if (target.dialect !== request.dialect) return estimate();
+    const isCounted = kindOf(provider).countsTokens !== false;
+    if (target.dialect !== request.dialect || !isCounted) return estimate();
     const { body, ignored } = own.encodeRequest(request, target);
     const forwarded = dialect.forwardHeaders?.(call.headers, counting.allowance.allows('betas'));
     try {

@@ -1,8 +1,7 @@
 import type { TextRoute } from '../../config/catalog/catalog.ts';
 import {
-  authorizationOf,
-  bodyOf,
   headersOf,
+  kindOf,
   type RemoteProvider,
   urlOf,
 } from '../../config/providers/provider-kinds.ts';
@@ -118,14 +117,15 @@ export function openProvider(
 ): Promise<UpstreamResponse> {
   const { apiKey } = provider;
   const { path, model } = address;
+  const kind = kindOf(provider);
   const traceparent = trace?.traceparent;
   const headers = requestHeaders(provider, traceparent ? { ...own, traceparent } : own);
   const opening = upstream.open(urlOf(provider, address), {
     name: 'The provider',
     exchange: { model, path },
-    body: JSON.stringify(bodyOf(provider, body, address, headers)),
+    body: JSON.stringify(kind.body?.(body, address, headers, provider) ?? body),
     headers,
-    ...authorizationOf(provider),
+    authorize: kind.authorize?.(provider),
     timeouts,
     proxy: provider.proxy,
     signal,

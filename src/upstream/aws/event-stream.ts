@@ -1,0 +1,132 @@
+import { crc32 } from 'node:zlib';
+import { Failure } from '../../failure.ts';
+import { tryParseJson } from '../../schema/json.ts';
+import { isObject, objectOf, textOf } from '../../schema/untrusted.ts';
+
+/** Bytes of a frame. */
+const MAX_FRAME_BYTES = 16 * 1024 * 1024;
+
+/** Bytes of a frame's two lengths and their checksum, and of the checksum at its end. */
+const PRELUDE_BYTES = 12;
+const CHECKSUM_BYTES = 4;
+
+/** The type of a header whose value is a text. */
+const TEXT = 7;
+
+/** Bytes of the values of header types; null where two bytes before the value say. */
+const VALUE_BYTES: readonly (number | null)[] = [0, 0, 1, 2, 4, 8, null, null, 8, 16];
+
+interface Frame {
+  /** Headers whose values are texts. */
+  readonly headers: ReadonlyMap<string, string>;
+  readonly payload: Buffer;
+}
+
+function unreadable(what: string): Failure {
+  return new Failure('service_error', 'The provider sent a stream that cannot be read', {
+    ...{ code: 'upstream_answer_unreadable', detail: `event stream: ${what}` },
+  });
+}
+
+/** Splits bytes into frames, wherever they are cut: https://smithy.io/2.0/aws/amazon-eventstream.html */
+export class FrameReader {
+  /** The prelude of a frame, then the whole frame: the first `#length` bytes are there. */
+  #bytes = Buffer.alloc(PRELUDE_BYTES);
+  #length = 0;
+
+  /** @throws Failure `upstream_answer_unreadable` */
+  push(chunk: Buffer): readonly Frame[] {
+    const frames: Frame[] = [];
+    for (let at = 0; at < chunk.length; ) {
+      const taken = chunk.copy(this.#bytes, this.#length, at);
+      at += taken;
+      this.#length += taken;
+      if (this.#length < this.#bytes.length) break;
+      const isFrame = this.#length > PRELUDE_BYTES;
+      const next = Buffer.allocUnsafe(isFrame ? PRELUDE_BYTES : sizeOf(this.#bytes));
+      if (isFrame) frames.push(frameOf(this.#bytes));
+      this.#length = isFrame ? 0 : this.#bytes.copy(next);
+      this.#bytes = next;
+    }
+    return frames;
+  }
+
+  /** @throws Failure `upstream_answer_unreadable` where a frame has not ended */
+  end(): void {
+    if (this.#length > 0) throw unreadable('it ended within a frame');
+  }
+}
+
+/** Bytes of a frame by its prelude. */
+function sizeOf(prelude: Buffer): number {
+  checkSum(prelude, 'prelude');
+  const size = prelude.readUInt32BE(0);
+  const least = PRELUDE_BYTES + prelude.readUInt32BE(4) + CHECKSUM_BYTES;
+  if (size >= least && size <= MAX_FRAME_BYTES) return size;
+  throw unreadable(`expected a frame of ${least} to ${MAX_FRAME_BYTES} bytes, received ${size}`);
+}
+
+function checkSum(bytes: Buffer, what: string): void {
+  const end = bytes.length - CHECKSUM_BYTES;
+  if (crc32(bytes.subarray(0, end)) !== bytes.readUInt32BE(end)) {
+    throw unreadable(`the checksum of a ${what} is wrong`);
+  }
+}
+
+function frameOf(bytes: Buffer): Frame {
+  checkSum(bytes, 'frame');
+  const payloadAt = PRELUDE_BYTES + bytes.readUInt32BE(4);
+  const headers = new Map<string, string>();
+  for (let at = PRELUDE_BYTES; at < payloadAt; ) {
+    const typeAt = at + 1 + bytes[at]!;
+    const fixed = VALUE_BYTES[bytes[typeAt]!];
+    const valueAt = typeAt + (fixed === null ? 3 : 1);
+    const end = valueAt + (fixed ?? bytes.subarray(typeAt + 1, valueAt).reduce(bigEndian, 0));
+    if (fixed === undefined || end > payloadAt) throw unreadable('a header is cut');
+    const name = bytes.toString('utf8', at + 1, typeAt);
+    if (bytes[typeAt] === TEXT) headers.set(name, bytes.toString('utf8', valueAt, end));
+    at = end;
+  }
+  return { headers, payload: bytes.subarray(payloadAt, bytes.length - CHECKSUM_BYTES) };
+}
+
+const bigEndian = (number: number, byte: number) => number * 256 + byte;
+
+/** A server-sent event for a frame; empty where the frame has no event. */
+export function eventOf({ headers, payload }: Frame): string {
+  const text = payload.toString();
+  const body = objectOf(tryParseJson(text));
+  const kind = headers.get(':message-type');
+  if (kind === 'exception' || kind === 'error') {
+    const message = headers.get(':error-message') ?? (textOf(body['message']) || text);
+    const name = headers.get(':exception-type') ?? headers.get(':error-code') ?? '';
+    return written({ type: 'error', error: { type: errorCode(name), message } });
+  }
+  if (kind !== 'event') throw unreadable(`expected a frame with an event, received ${kind}`);
+  if (headers.get(':event-type') !== 'chunk') return '';
+  const event = tryParseJson(Buffer.from(textOf(body['bytes']), 'base64').toString());
+  if (!isObject(event)) throw unreadable('expected a chunk with an object of JSON');
+  const { 'amazon-bedrock-invocationMetrics': _, ...own } = event;
+  return written(own);
+}
+
+function written(event: Readonly<Record<string, unknown>>): string {
+  const { type } = event;
+  const name = typeof type === 'string' && /^\w{1,64}$/.test(type) ? `event: ${type}\n` : '';
+  return `${name}data: ${JSON.stringify(event)}\n\n`;
+}
+
+/** Names of errors by the words of Anthropic, for which they mean something to clients and to routing. */
+const ERROR_CODES = new Map([
+  ['throttlingexception', 'rate_limit_error'],
+  ['servicequotaexceededexception', 'rate_limit_error'],
+  ['modelnotreadyexception', 'overloaded_error'],
+  ['serviceunavailableexception', 'overloaded_error'],
+  ['modeltimeoutexception', 'timeout_error'],
+  ['validationexception', 'invalid_request_error'],
+]);
+
+/** @param name such as `throttlingException` */
+export function errorCode(name: string): string {
+  return ERROR_CODES.get(name.toLowerCase()) ?? 'api_error';
+}

@@ -1,0 +1,36 @@
+import { readFile } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+
+/** Settings by the name of a profile. */
+type Profiles = ReadonlyMap<string, ReadonlyMap<string, string>>;
+
+const SECTION = /^\s*\[\s*(?:profile\s+)?([^\]]+?)\s*\]/;
+
+/** Lines that are indented belong to the setting before them. */
+const SETTING = /^([\w-]+)\s*=\s*(.*?)\s*$/;
+
+/**
+ * Reads the profiles of AWS's shared files, where the credentials file outweighs the config file:
+ * https://docs.aws.amazon.com/sdkref/latest/guide/file-format.html
+ */
+export async function readProfiles(): Promise<Profiles> {
+  const folder = join(homedir(), '.aws');
+  const { AWS_CONFIG_FILE: config, AWS_SHARED_CREDENTIALS_FILE: credentials } = process.env;
+  const files = [config || join(folder, 'config'), credentials || join(folder, 'credentials')];
+  const profiles = new Map<string, Map<string, string>>();
+  for (const file of files) {
+    const text = await readFile(file, 'utf8').catch(() => '');
+    let profile: Map<string, string> | undefined;
+    for (const line of text.split(/\r?\n/)) {
+      const name = SECTION.exec(line)?.[1];
+      if (name !== undefined) {
+        profile = profiles.get(name) ?? new Map();
+        profiles.set(name, profile);
+      }
+      const [, key, value] = SETTING.exec(line) ?? [];
+      if (key !== undefined) profile?.set(key.toLowerCase(), value!);
+    }
+  }
+  return profiles;
+}

@@ -1,0 +1,231 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { OWNER_KEY, sharedDaemon } from '../../daemon.ts';
+import { ask as askGateway } from '../ask.ts';
+import { DATA_URL, MODES, WEATHER } from '../conversation.ts';
+import { administer, DIALECTS, gatewayConfig, REASONING } from '../gateway-daemon.ts';
+import { geminiTalk } from '../gemini/gemini-talk.ts';
+import { type FormatName, type MockUpstream, startMockUpstream } from '../mock-upstream.ts';
+import { type Script, USAGE } from '../script.ts';
+import { talk } from '../talk.ts';
+import { API_KEY, frame, REGION, startBedrock } from './bedrock-mock.ts';
+
+const CLAUDE =
+  'arn:aws:bedrock:eu-central-1:123456789012:inference-profile/eu.anthropic.claude-x-v1:0';
+const GPT = 'openai.gpt-oss-120b-1:0';
+
+let upstream: MockUpstream;
+let bedrock: Awaited<ReturnType<typeof startBedrock>>;
+beforeAll(async () => {
+  upstream = await startMockUpstream();
+  bedrock = await startBedrock(upstream.url);
+});
+afterAll(() => Promise.all([upstream.close(), bedrock.close()]));
+beforeEach(() => {
+  Object.assign(bedrock, { paths: [], bodies: [], answer: null, change: (bytes: Buffer) => bytes });
+});
+
+const daemon = sharedDaemon({
+  get env() {
+    const files = { AWS_CONFIG_FILE: '/nowhere', AWS_SHARED_CREDENTIALS_FILE: '/nowhere' };
+    return { ...files, AWS_EC2_METADATA_SERVICE_ENDPOINT: bedrock.url };
+  },
+  get config() {
+    const model = (provider: string, name: string) => ({
+      ...{ type: 'text', routes: [{ provider, model: name }], reasoning: REASONING },
+      ...{ maxOutputTokens: 64_000, price: { input: 1000, output: 10_000 } },
+    });
+    const kind = { kind: 'bedrock', baseUrl: bedrock.url };
+    return gatewayConfig(upstream.url, {
+      providers: {
+        aws: { ...kind, region: REGION, headers: { 'anthropic-beta': 'of-tomorrow-2027-01-01' } },
+        keyed: { ...kind, apiKey: API_KEY },
+        elsewhere: { ...kind, region: 'us-west-2' },
+        none: { ...kind, profile: 'none' },
+      },
+      models: {
+        claude: model('aws', CLAUDE),
+        open: model('aws', GPT),
+        keyed: model('keyed', CLAUDE),
+        elsewhere: model('elsewhere', CLAUDE),
+        none: model('none', CLAUDE),
+        either: {
+          ...model('elsewhere', CLAUDE),
+          routes: [
+            { provider: 'elsewhere', model: CLAUDE },
+            { provider: 'aws', model: GPT },
+          ],
+        },
+      },
+    });
+  },
+});
+
+const CALL: Script = {
+  steps: [
+    { reasoning: 'A city is named.', signature: 'c2lnbmVk' },
+    { call: 'get_weather', id: 'call_1', arguments: '{"city":"Łódź"}' },
+  ],
+  usage: USAGE,
+};
+const TEXT: Script = { steps: [{ text: 'It rains. ä€🙂' }], usage: USAGE };
+
+const ask = (client: FormatName, id: string, more: object = {}, headers = {}) =>
+  askGateway({ daemon: daemon(), upstream }, client, id, more, { play: [], headers });
+
+const PATHS = {
+  claude: [
+    `/model/${encodeURIComponent(CLAUDE)}/invoke`,
+    `/model/${encodeURIComponent(CLAUDE)}/invoke-with-response-stream`,
+  ],
+  open: ['/openai/v1/chat/completions', '/openai/v1/chat/completions'],
+  keyed: [
+    `/model/${encodeURIComponent(CLAUDE)}/invoke`,
+    `/model/${encodeURIComponent(CLAUDE)}/invoke-with-response-stream`,
+  ],
+};
+
+const PAIRS = [...DIALECTS, 'gemini' as const].flatMap((client) =>
+  (['claude', 'open', 'keyed'] as const).map((model) => [client, model] as const),
+);
+
+describe('a provider of kind bedrock', () => {
+  it.each(PAIRS)('answers text, tools and images: client %s, model %s', async (client, model) => {
+    const settings = { model, system: 'Be brief.', tools: [WEATHER] };
+    const modes = client === 'gemini' ? (['whole', 'events'] as const) : MODES;
+    for (const mode of modes) {
+      upstream.play(CALL, TEXT);
+      bedrock.paths.length = 0;
+      const content = [{ text: 'What is the weather here?' }, { image: DATA_URL }];
+      const start =
+        client === 'gemini'
+          ? geminiTalk({ url: daemon().url, key: OWNER_KEY }, settings)
+          : talk(client, daemon(), settings);
+      const conversation = start.user(content);
+      const { calls } = await conversation.ask(mode as 'whole');
+      expect(calls).toMatchObject([{ name: 'get_weather', arguments: { city: 'Łódź' } }]);
+      const results = calls.map(({ id }) => ({ id, content: 'Rain' }));
+      const answer = await conversation.results(...results).ask(mode as 'whole');
+      expect(answer.text).toBe('It rains. ä€🙂');
+      const [whole, streamed] = PATHS[model];
+      expect(new Set(bedrock.paths)).toEqual(new Set([mode === 'whole' ? whole : streamed]));
+      expect(upstream.requests[0]!.text).toContain(DATA_URL.split(',')[1]);
+    }
+  });
+
+  it('gets the betas of clients that it knows, and those of its settings, in the body', async () => {
+    upstream.play(TEXT);
+    const betas = 'interleaved-thinking-2025-05-14, claude-code-20250219,skills-2025-10-02';
+    const { status, body } = await ask('messages', 'claude', {}, { 'anthropic-beta': betas });
+    expect([status, body.model]).toEqual([200, 'claude']);
+    const anthropic_beta = ['of-tomorrow-2027-01-01', 'interleaved-thinking-2025-05-14'];
+    expect(bedrock.bodies).toMatchObject([{ anthropic_beta }]);
+    expect(Object.keys(bedrock.headers).filter((name) => /anthropic/.test(name))).toEqual([]);
+  });
+
+  it('is signed for each request by one session, and its tokens are estimated', async () => {
+    upstream.play(TEXT);
+    const before = bedrock.given;
+    await Promise.all(Array.from({ length: 20 }, () => ask('chat', 'claude')));
+    expect(bedrock.given).toBe(Math.max(before, 1));
+    const counted = await fetch(`${daemon().url}/v1/messages/count_tokens`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${OWNER_KEY}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'claude', messages: [{ role: 'user', content: 'Hello' }] }),
+    });
+    expect([counted.status, counted.headers.get('x-oriel-estimate')]).toEqual([200, 'true']);
+  });
+
+  it('is tested by its list of models and an answer', async () => {
+    upstream.play(TEXT);
+    const tested: unknown = await administer(daemon(), 'providers/test', { name: 'aws' });
+    expect(tested).toMatchObject({
+      ...{ answer: 'It rains. ä€🙂', model: CLAUDE, fault: null, listFault: null },
+    });
+  });
+});
+
+const refusing = (status: number, name: string, message = 'the reason') => {
+  bedrock.answer = (response) => {
+    response.writeHead(status, { 'x-amzn-errortype': name, 'content-type': 'application/json' });
+    response.end(JSON.stringify({ Message: message }));
+  };
+};
+
+describe('errors of bedrock', () => {
+  it.each([
+    [400, 'ValidationException', 400, 'invalid_request', null],
+    [400, 'ServiceQuotaExceededException', 429, 'rate_limit', null],
+    [429, 'ThrottlingException', 429, 'rate_limit', null],
+    [429, 'ModelNotReadyException', 503, 'service_error', 'upstream_overloaded'],
+    [403, 'AccessDeniedException', 502, 'service_error', 'upstream_auth'],
+    [404, 'ResourceNotFoundException', 502, 'service_error', 'upstream_not_found'],
+    [408, 'ModelTimeoutException', 504, 'timeout', 'upstream_timeout'],
+    [424, 'ModelErrorException', 502, 'service_error', null],
+    [500, 'InternalServerException', 502, 'service_error', null],
+    [503, 'ServiceUnavailableException', 503, 'service_error', 'upstream_overloaded'],
+  ])('%i %s is %i %s', async (status, name, ours, type, code) => {
+    refusing(status, name);
+    for (const stream of [false, true]) {
+      const answer = await ask('messages', 'claude', { stream });
+      expect(answer.status).toBe(ours);
+      expect(answer.error).toMatchObject({ type, ...(code && { code }) });
+      if (ours === 400) expect(answer.error.message).toContain('the reason');
+    }
+  });
+
+  it.each([
+    ['elsewhere', 'a request that is signed for another region'],
+    ['none', 'an identity that is missing'],
+  ])('%s: %s is upstream_auth, and shows nothing of it', async (model) => {
+    const { status, error, text } = await ask('chat', model);
+    expect([status, error.code]).toEqual([502, 'upstream_auth']);
+    expect(text).not.toMatch(/Canonical|profile|security-token/);
+  });
+
+  it('another route answers for one that refuses its credentials', async () => {
+    upstream.play(TEXT);
+    expect((await ask('chat', 'either')).status).toBe(200);
+  });
+});
+
+describe('streams of bedrock', () => {
+  const events = (more: object = {}) => ask('messages', 'claude', { stream: true, ...more });
+
+  it.each([
+    ['throttlingException', 'rate_limit'],
+    ['modelStreamErrorException', 'service_error'],
+    ['validationException', 'invalid_request'],
+  ])('that begin with %s fail with %s, before and within an answer', async (name, type) => {
+    const exception = frame(name, { message: 'the reason' }, 'exception');
+    bedrock.answer = (response) => {
+      response.writeHead(200, { 'content-type': 'application/vnd.amazon.eventstream' });
+      response.end(exception);
+    };
+    expect((await events()).error).toMatchObject({ type });
+    bedrock.answer = null;
+    upstream.play(TEXT);
+    let frames = 0;
+    bedrock.change = (bytes) => (++frames > 4 ? exception : bytes);
+    const { text } = await events();
+    expect(text).toContain('It rai');
+    expect(text).toMatch(/event: error\n.*\n\n$/);
+    expect(text).not.toContain('message_stop');
+  });
+
+  it.each(DIALECTS)(
+    'that are damaged or cut never end as a whole answer: client %s',
+    async (client) => {
+      for (const change of [
+        (bytes: Buffer) => Buffer.concat([bytes.subarray(0, -1), Buffer.from([bytes.at(-1)! ^ 1])]),
+        (bytes: Buffer) => bytes.subarray(0, -5),
+      ]) {
+        let frames = 0;
+        upstream.play(TEXT);
+        bedrock.change = (bytes) => (++frames > 4 ? change(bytes) : bytes);
+        const { text } = await ask(client, 'claude', { stream: true });
+        expect(text).toContain('error');
+        expect(text).not.toMatch(/message_stop|response\.completed|"finish_reason":"stop"/);
+      }
+    },
+  );
+});
