@@ -163,7 +163,7 @@ async function listModels(upstream: Upstream, provider: RemoteProvider): Promise
   }
   // Gemini names a model as models/NAME.
   const names = objectsOf(list).map(
-    ({ id, modelId, name }) => textOf(id) || textOf(modelId) || textOf(name),
+    ({ id, modelId = id, name }) => textOf(modelId) || textOf(name),
   );
   return names
     .map((name) => name.replace(/^models\//, ''))

@@ -6,11 +6,8 @@ const RENEWED_BEFORE_MS = 5 * 60_000;
 /** Milliseconds between two renewals while the former value is valid. */
 const RENEWAL_PAUSE_MS = 10_000;
 
-/** @param endsAt milliseconds since the epoch */
-type Ending = { readonly endsAt: number };
-
-/** Credentials that end, and are renewed before, once for all requests. */
-export class Renewed<Value extends Ending> {
+/** Credentials that end at a time in milliseconds since the epoch, and are renewed before, once for all requests. */
+export class Renewed<Value extends { readonly endsAt: number }> {
   readonly #request: (upstream: Upstream) => Promise<Value>;
   readonly #now: () => number;
   #value: Value | null = null;

@@ -80,6 +80,7 @@ describe('default.yaml', () => {
       'gemini',
       'oriel',
       'azure',
+      'bedrock',
       'sandbox',
     ]);
     expect(pool.threads).toBe(4);
@@ -201,7 +202,7 @@ describe('oriel.schema.json', () => {
       { server: { port: 65_536 } },
       { server: { grace: 30 } },
       { batch: { memory: '64mb' } },
-      { providers: { p: { kind: 'bedrock' } } },
+      { providers: { p: { kind: 'of-tomorrow' } } },
       { providers: { 'a b': { kind: 'sandbox' } } },
       { models: { m: { type: 'text', routes: [] } } },
       { models: { m: { type: 'video', routes: [{ provider: 'p' }] } } },

@@ -1,7 +1,5 @@
 import { type SignatureScope, sign } from '../../upstream/aws/signature.ts';
 
-const S3 = { service: 's3' };
-
 interface SignedRequest {
   readonly method: string;
   /** Headers by lower-case name. `x-amz-content-sha256` is the SHA-256 of the body, in hexadecimal. */
@@ -16,8 +14,8 @@ interface SignedRequest {
  */
 export function signedRequest(url: URL, { method, headers }: SignedRequest, scope: SignatureScope) {
   // aws4 leaves the range out, although it decides what is sent.
-  const signedAsWell = { extraHeadersToInclude: { range: true } };
-  const signed = sign(url, { ...S3, method, headers: { ...headers }, ...signedAsWell }, scope);
+  const s3 = { service: 's3', extraHeadersToInclude: { range: true } };
+  const signed = sign(url, { ...s3, method, headers: { ...headers } }, scope);
   return {
     url: url.origin + signed.path!,
     headers: signed.headers as Readonly<Record<string, string>>,
@@ -33,7 +31,8 @@ export function signedRequest(url: URL, { method, headers }: SignedRequest, scop
 export function presignedUrl(url: URL, seconds: number, scope: SignatureScope): string {
   const expiring = new URL(url);
   expiring.searchParams.set('X-Amz-Expires', String(seconds));
-  return url.origin + sign(expiring, { ...S3, method: 'GET', signQuery: true }, scope).path!;
+  const request = { service: 's3', method: 'GET', signQuery: true };
+  return url.origin + sign(expiring, request, scope).path!;
 }
 
 /** Encodes the key of an object by RFC 3986, except for its slashes. */

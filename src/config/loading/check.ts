@@ -4,12 +4,7 @@ import { type Path, valueAt } from '../../schema/walk.ts';
 import { FIXED_REASONING, isPriced, maxOutputTokensOf } from '../catalog/catalog.ts';
 import { areAmbiguous, type Wildcard, wildcardOf } from '../catalog/model-names.ts';
 import { MODEL_TYPES } from '../providers/provider-kind.ts';
-import {
-  defaultDialectOf,
-  findProviderKind,
-  isRemote,
-  kindOf,
-} from '../providers/provider-kinds.ts';
+import { findProviderKind, isRemote, kindOf } from '../providers/provider-kinds.ts';
 import { DIALECT_NAMES, MARKED_DIALECTS } from '../settings/dialects.ts';
 import { EFFORTS } from '../settings/models.ts';
 import type { Config } from '../settings/schema.ts';
@@ -150,9 +145,8 @@ export function crossFaults(value: unknown, format: FormatValue): readonly Fault
       }
       const dialects = known.dialects ?? DIALECT_NAMES;
       expectOne([...route, 'dialect'], DIALECT_NAMES, dialects, ` for a provider of kind ${kind}`);
-      const named = valueAt(value, [...route, 'model']);
-      const dialect =
-        valueAt(value, [...route, 'dialect']) ?? defaultDialectOf(known, String(named));
+      const ofModel = known.dialectOf?.(String(valueAt(value, [...route, 'model'])));
+      const dialect = valueAt(value, [...route, 'dialect']) ?? ofModel ?? known.defaultDialect;
       if (dialect === null || MARKED_DIALECTS.some((one) => one === dialect)) continue;
       const reason = ` for requests in the format ${dialect}`;
       expectOne([...route, 'promptCaching'], ['auto'], ['off'], reason);

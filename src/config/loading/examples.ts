@@ -26,6 +26,7 @@ export const EXAMPLES: Readonly<Record<string, Readonly<Record<string, object>>>
       apiKey: `\${AZURE_OPENAI_API_KEY}`,
       apiVersion: '2024-10-21',
     },
+    bedrock: { kind: 'bedrock', region: 'eu-central-1', profile: 'oriel' },
     sandbox: { kind: 'sandbox' },
   },
   models: {

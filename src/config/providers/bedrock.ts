@@ -2,32 +2,49 @@ import * as v from 'valibot';
 import { field, optional, withDefault } from '../../schema/fields.ts';
 import type { Authorize } from '../../upstream/response.ts';
 import { httpUrl, text } from '../fields/text.ts';
-import type { Json, ProviderKind, RequestPath } from './provider-kind.ts';
+import type { HeaderMap, Json, ProviderKind, RequestPath } from './provider-kind.ts';
 import { remote } from './remote-provider.ts';
-
-interface BedrockSettings {
-  readonly baseUrl: string;
-  readonly region?: string | undefined;
-  readonly profile?: string | undefined;
-  readonly apiKey?: string | undefined;
-  readonly proxy?: string | undefined;
-  readonly headers?: Readonly<Record<string, string>> | undefined;
-}
 
 const DEFAULT_REGION = 'us-east-1';
 const DEFAULT_URL = `https://bedrock-runtime.${DEFAULT_REGION}.amazonaws.com`;
+
+const settings = v.strictObject({
+  kind: field(
+    v.literal('bedrock'),
+    "Amazon's cloud. Models named anthropic or claude have the format messages, all others chat. " +
+      'Without an API key, an identity of AWS signs requests.',
+  ),
+  ...remote,
+  baseUrl: withDefault(
+    httpUrl(),
+    DEFAULT_URL,
+    'URL of the service, without a version; by default that of the region.',
+    { secret: 'interpolated' },
+  ),
+  region: optional(
+    v.pipe(v.string(), v.regex(/^[a-z]{2}(?:-[a-z]+)+-\d$/)),
+    'Region that requests are signed for; by default that of the base URL.',
+    { expects: 'a region such as eu-central-1', example: 'eu-central-1' },
+  ),
+  profile: optional(
+    text(),
+    "Profile of AWS's shared files, with keys or a role. Unset: the first identity of " +
+      'variables, web identity, the default profile, the container and the instance.',
+  ),
+});
+
+type BedrockSettings = v.InferOutput<typeof settings>;
 
 /** The region in a host: those of services, of FIPS, of private links and of China. */
 const REGION_IN_HOST = /(?:^|\.)bedrock-runtime(?:-fips)?\.([a-z]{2}(?:-[a-z]+)+-\d)\./;
 
 /** A request to Bedrock, by its REST reference: Claude by its own interface, other models by OpenAI's. */
 function url(provider: BedrockSettings, { path, model, stream }: RequestPath): string {
-  const { baseUrl, region } = provider;
-  const isRegional = region !== undefined && baseUrl === DEFAULT_URL;
-  const server = isRegional ? baseUrl.replace(DEFAULT_REGION, region) : baseUrl;
+  const { baseUrl, region = DEFAULT_REGION } = provider;
+  const server = baseUrl === DEFAULT_URL ? baseUrl.replace(DEFAULT_REGION, region) : baseUrl;
   // The list of models is an interface of another host.
   if (path === '/models')
-    return `${server.replace('//bedrock-runtime', '//bedrock')}/foundation-models`;
+    return `${server.replace('bedrock-runtime', 'bedrock')}/foundation-models`;
   if (path !== '/messages') return `${server}/openai/v1${path}`;
   const action = stream ? 'invoke-with-response-stream' : 'invoke';
   return `${server}/model/${encodeURIComponent(model)}/${action}`;
@@ -40,17 +57,14 @@ const BETAS =
 const BETA = 'anthropic-beta';
 
 /** The body of a request for Claude, which names neither the model nor the stream, and names version and betas. */
-function body(
-  given: Json,
-  { path }: RequestPath,
-  headers: Record<string, string>,
-  provider: BedrockSettings,
-): Json {
+function body(given: Json, { path }: RequestPath, headers: HeaderMap, provider: BedrockSettings) {
   if (path !== '/messages') return given;
   const { model: _, stream: __, ...own } = given;
-  const configured = provider.headers?.[BETA]?.split(/\s*,\s*/) ?? [];
-  const asked = headers[BETA]?.split(/\s*,\s*/) ?? [];
-  const betas = [...new Set(asked)].filter((name) => BETAS.test(name) || configured.includes(name));
+  const [asked, configured] = [headers, provider.headers].map((one) =>
+    one?.[BETA]?.split(/\s*,\s*/),
+  );
+  const isSent = (name: string) => BETAS.test(name) || configured?.includes(name);
+  const betas = [...new Set(asked)].filter(isSent);
   delete headers[BETA];
   delete headers['anthropic-version'];
   const named = betas.length > 0 && { anthropic_beta: betas };
@@ -59,51 +73,25 @@ function body(
 
 function authorize(provider: BedrockSettings): Authorize {
   const { apiKey, profile, proxy, baseUrl } = provider;
-  const named = REGION_IN_HOST.exec(new URL(baseUrl).hostname)?.[1];
-  const region = provider.region ?? named ?? DEFAULT_REGION;
+  const [, named = DEFAULT_REGION] = REGION_IN_HOST.exec(new URL(baseUrl).hostname) ?? [];
+  const region = provider.region ?? named;
   const identity = apiKey === undefined ? { profile, region, proxy } : null;
   return async (...request) => {
     // Commands that ask no provider do not load it.
     const { authorizeAws } = await import('../../upstream/aws/authorize.ts');
-    return authorizeAws('bedrock', identity, ...request);
+    return authorizeAws(identity, ...request);
   };
 }
-
-const CLAUDE = /anthropic|claude/i;
 
 /** Claude and open models in Amazon's cloud. */
 export const bedrock = {
   name: 'bedrock',
   genAiName: 'aws.bedrock',
-  settings: v.strictObject({
-    kind: field(
-      v.literal('bedrock'),
-      "Claude and other models in Amazon's cloud, by an identity of AWS (variables, profile, web " +
-        'identity, container or instance) or an API key of Bedrock. Models whose name has ' +
-        'anthropic or claude have the format messages, and all others chat.',
-    ),
-    ...remote,
-    baseUrl: withDefault(
-      httpUrl(),
-      DEFAULT_URL,
-      'URL of the service, without a version; by default that of the region.',
-      { secret: 'interpolated' },
-    ),
-    region: optional(
-      v.pipe(v.string(), v.regex(/^[a-z]{2}(?:-[a-z]+)+-\d$/)),
-      'Region that requests are signed for; by default that of the base URL.',
-      { expects: 'a region such as eu-central-1', example: 'eu-central-1' },
-    ),
-    profile: optional(
-      text(),
-      "Profile of AWS's shared files, with keys or a role. Unset: the first identity of " +
-        'variables, web identity, the default profile, the container and the instance.',
-    ),
-  }),
+  settings,
   modelTypes: ['text'],
   dialects: ['messages', 'chat'],
   defaultDialect: 'messages',
-  dialectOf: (model: string) => (CLAUDE.test(model) ? 'messages' : 'chat'),
+  dialectOf: (model: string) => (/anthropic|claude/i.test(model) ? 'messages' : 'chat'),
   credentials: (apiKey: string) => ({ authorization: `Bearer ${apiKey}` }),
   url,
   body,

@@ -37,6 +37,11 @@ export const PRICED_PROVIDERS = [
 
 export type Json = Readonly<Record<string, unknown>>;
 
+export type HeaderMap = Record<string, string>;
+
+/** What kinds read of a provider's settings, beside settings of their own. */
+type BaseUrl = { readonly baseUrl: string };
+
 /** A request to a provider, as a dialect or a media implementation addresses it. */
 export interface RequestPath {
   /** Path below the base URL of OpenAI's interface, or of the dialect: `/chat/completions`. */
@@ -65,20 +70,15 @@ export interface ProviderKind {
   /** Request headers that hold the key. */
   credentials(apiKey: string): Readonly<Record<string, string>>;
   /** URL of a request, its query included, where that is not the base URL and the path. */
-  url?(provider: { readonly baseUrl: string }, request: RequestPath): string;
+  url?(provider: BaseUrl, request: RequestPath): string;
   /**
    * Body of a request, where it is not that of the dialect.
    *
    * @param headers of the request, which it may change
    */
-  body?(
-    body: Json,
-    request: RequestPath,
-    headers: Record<string, string>,
-    provider: { readonly baseUrl: string },
-  ): Json;
+  body?(body: Json, request: RequestPath, headers: HeaderMap, provider: BaseUrl): Json;
   /** What a request needs beyond the headers that all requests have: a token, or a signature. */
-  authorize?(provider: { readonly baseUrl: string }): Authorize;
+  authorize?(provider: BaseUrl): Authorize;
   /** False where requests of its formats cannot be counted. */
   readonly countsTokens?: false;
   /** Whether its base URLs name the version of the interface, as /v1 does. */

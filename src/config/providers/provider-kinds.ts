@@ -163,12 +163,8 @@ export function dialectFor(
 ): string {
   // The sandbox supports every dialect.
   if (!isRemote(provider)) return client;
-  return dialect ?? defaultDialectOf(kindOf(provider), model) ?? client;
-}
-
-/** Dialect of a route that sets none; null for the client's. */
-export function defaultDialectOf(kind: ProviderKind, model: string): string | null {
-  return kind.dialectOf?.(model) ?? kind.defaultDialect;
+  const { dialectOf, defaultDialect } = kindOf(provider);
+  return dialect ?? dialectOf?.(model) ?? defaultDialect ?? client;
 }
 
 /** Keys of a provider in the order of the configuration, each once. */

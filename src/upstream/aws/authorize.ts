@@ -1,14 +1,16 @@
 import { tryParseJson } from '../../schema/json.ts';
 import { objectOf, textOf } from '../../schema/untrusted.ts';
-import type { UpstreamRequest } from '../request.ts';
-import type { Authorization, Upstream, UpstreamResponse } from '../response.ts';
+import type { Authorization, Authorize, UpstreamResponse } from '../response.ts';
 import { readBytes } from '../response-handler.ts';
-import { errorCode, eventOf, FrameReader } from './event-stream.ts';
+import { errorCode, FrameDecoder } from './event-stream.ts';
 import { type AwsIdentity, sessionsOf } from './identity.ts';
 import { signatureHeaders } from './signature.ts';
 
 /** Errors after which a session is not used again. */
 const SESSION_ERRORS = /^(?:ExpiredToken|UnrecognizedClient|InvalidClientTokenId|InvalidSignature)/;
+
+/** The header that names an error: `ThrottlingException`, also where an address follows it. */
+const ERROR_NAME = 'x-amzn-errortype';
 
 const FRAMES = /^application\/vnd\.amazon\.eventstream\b/i;
 
@@ -16,53 +18,46 @@ const FRAMES = /^application\/vnd\.amazon\.eventstream\b/i;
 const MAX_ERROR = 64 * 1024;
 
 /**
- * Signs a request to a service of AWS, whose streams and errors are read as those of Anthropic.
+ * Signs a request to Bedrock, whose streams and errors are read as those of Anthropic.
  *
  * @param identity null where the request has an API key
  */
 export async function authorizeAws(
-  service: string,
   identity: AwsIdentity | null,
-  url: string,
-  request: UpstreamRequest,
-  upstream: Upstream,
+  ...[url, request, upstream]: Parameters<Authorize>
 ): Promise<Authorization> {
-  if (identity === null) return { headers: {}, read: (response) => readable(response, '') };
+  if (identity === null) return { headers: {}, read: readable };
   const sessions = sessionsOf(identity);
   const credentials = await sessions.take(upstream);
+  const scope = { region: identity.region, credentials };
   return {
-    headers: signatureHeaders(url, service, request, { region: identity.region, credentials }),
+    headers: signatureHeaders(url, 'bedrock', request, scope),
     read(response) {
-      if (SESSION_ERRORS.test(errorName(response) ?? '')) sessions.forget(credentials);
+      if (SESSION_ERRORS.test(response.headers[ERROR_NAME] ?? '')) sessions.forget(credentials);
       return readable(response, credentials.sessionToken);
     },
   };
 }
 
-/** `ThrottlingException`, also where an address follows it. */
-function errorName({ headers }: UpstreamResponse): string | undefined {
-  return headers['x-amzn-errortype']?.split(':', 1)[0];
-}
-
 /** @param secret the token of the session: AWS shows the request that it expected */
-function readable(response: UpstreamResponse, secret = ''): UpstreamResponse {
+function readable(response: UpstreamResponse, secret = '\0'): UpstreamResponse {
   const { status, headers } = response;
-  const name = errorName(response);
+  const [name = ''] = (headers[ERROR_NAME] ?? '').split(':', 1);
   const isStream = FRAMES.test(headers['content-type'] ?? '');
-  if (!isStream && name === undefined) return response;
+  if (!isStream && name === '') return response;
   const read = async (onData: (chunk: Buffer) => boolean): Promise<void> => {
-    const frames = new FrameReader();
+    const frames = new FrameDecoder();
     let error = '';
     await response.read((chunk) => {
       if (!isStream) error = (error + chunk).slice(0, MAX_ERROR);
-      const events = isStream ? frames.push(chunk).map(eventOf).join('') : '';
+      const events = isStream ? frames.push(chunk) : '';
       return events === '' || onData(Buffer.from(events));
     });
     frames.end();
     if (isStream) return;
     const { message, Message = message } = objectOf(tryParseJson(error));
-    const text = (textOf(Message) || error).replaceAll(secret || '\0', '***');
-    onData(Buffer.from(JSON.stringify({ code: errorCode(name!), message: text })));
+    const text = (textOf(Message) || error).replaceAll(secret, '***');
+    onData(Buffer.from(JSON.stringify({ code: errorCode(name), message: text })));
   };
   return {
     status,

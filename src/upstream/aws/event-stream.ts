@@ -16,27 +16,21 @@ const TEXT = 7;
 /** Bytes of the values of header types; null where two bytes before the value say. */
 const VALUE_BYTES: readonly (number | null)[] = [0, 0, 1, 2, 4, 8, null, null, 8, 16];
 
-interface Frame {
-  /** Headers whose values are texts. */
-  readonly headers: ReadonlyMap<string, string>;
-  readonly payload: Buffer;
-}
-
 function unreadable(what: string): Failure {
   return new Failure('service_error', 'The provider sent a stream that cannot be read', {
     ...{ code: 'upstream_answer_unreadable', detail: `event stream: ${what}` },
   });
 }
 
-/** Splits bytes into frames, wherever they are cut: https://smithy.io/2.0/aws/amazon-eventstream.html */
-export class FrameReader {
+/** Turns frames, wherever their bytes are cut, into server-sent events: https://smithy.io/2.0/aws/amazon-eventstream.html */
+export class FrameDecoder {
   /** The prelude of a frame, then the whole frame: the first `#length` bytes are there. */
   #bytes = Buffer.alloc(PRELUDE_BYTES);
   #length = 0;
 
   /** @throws Failure `upstream_answer_unreadable` */
-  push(chunk: Buffer): readonly Frame[] {
-    const frames: Frame[] = [];
+  push(chunk: Buffer): string {
+    let events = '';
     for (let at = 0; at < chunk.length; ) {
       const taken = chunk.copy(this.#bytes, this.#length, at);
       at += taken;
@@ -44,11 +38,11 @@ export class FrameReader {
       if (this.#length < this.#bytes.length) break;
       const isFrame = this.#length > PRELUDE_BYTES;
       const next = Buffer.allocUnsafe(isFrame ? PRELUDE_BYTES : sizeOf(this.#bytes));
-      if (isFrame) frames.push(frameOf(this.#bytes));
+      if (isFrame) events += eventOf(this.#bytes);
       this.#length = isFrame ? 0 : this.#bytes.copy(next);
       this.#bytes = next;
     }
-    return frames;
+    return events;
   }
 
   /** @throws Failure `upstream_answer_unreadable` where a frame has not ended */
@@ -73,9 +67,8 @@ function checkSum(bytes: Buffer, what: string): void {
   }
 }
 
-function frameOf(bytes: Buffer): Frame {
-  checkSum(bytes, 'frame');
-  const payloadAt = PRELUDE_BYTES + bytes.readUInt32BE(4);
+/** The headers of a frame whose values are texts. */
+function headersOf(bytes: Buffer, payloadAt: number): ReadonlyMap<string, string> {
   const headers = new Map<string, string>();
   for (let at = PRELUDE_BYTES; at < payloadAt; ) {
     const typeAt = at + 1 + bytes[at]!;
@@ -87,14 +80,17 @@ function frameOf(bytes: Buffer): Frame {
     if (bytes[typeAt] === TEXT) headers.set(name, bytes.toString('utf8', valueAt, end));
     at = end;
   }
-  return { headers, payload: bytes.subarray(payloadAt, bytes.length - CHECKSUM_BYTES) };
+  return headers;
 }
 
 const bigEndian = (number: number, byte: number) => number * 256 + byte;
 
 /** A server-sent event for a frame; empty where the frame has no event. */
-export function eventOf({ headers, payload }: Frame): string {
-  const text = payload.toString();
+function eventOf(frame: Buffer): string {
+  checkSum(frame, 'frame');
+  const payloadAt = PRELUDE_BYTES + frame.readUInt32BE(4);
+  const headers = headersOf(frame, payloadAt);
+  const text = frame.toString('utf8', payloadAt, frame.length - CHECKSUM_BYTES);
   const body = objectOf(tryParseJson(text));
   const kind = headers.get(':message-type');
   if (kind === 'exception' || kind === 'error') {
@@ -111,9 +107,8 @@ export function eventOf({ headers, payload }: Frame): string {
 }
 
 function written(event: Readonly<Record<string, unknown>>): string {
-  const { type } = event;
-  const name = typeof type === 'string' && /^\w{1,64}$/.test(type) ? `event: ${type}\n` : '';
-  return `${name}data: ${JSON.stringify(event)}\n\n`;
+  const name = String(event['type']).replace(/\W/g, '');
+  return `event: ${name}\ndata: ${JSON.stringify(event)}\n\n`;
 }
 
 /** Names of errors by the words of Anthropic, for which they mean something to clients and to routing. */
@@ -127,6 +122,4 @@ const ERROR_CODES = new Map([
 ]);
 
 /** @param name such as `throttlingException` */
-export function errorCode(name: string): string {
-  return ERROR_CODES.get(name.toLowerCase()) ?? 'api_error';
-}
+export const errorCode = (name: string) => ERROR_CODES.get(name.toLowerCase()) ?? 'api_error';

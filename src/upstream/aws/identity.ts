@@ -6,7 +6,7 @@ import { Renewed } from '../renewed.ts';
 import type { UpstreamRequest } from '../request.ts';
 import type { Upstream } from '../response.ts';
 import { readProfiles } from './profiles.ts';
-import { type AwsCredentials, signatureHeaders } from './signature.ts';
+import type { AwsCredentials } from './signature.ts';
 
 /** Whose credentials are used. */
 export interface AwsIdentity {
@@ -61,18 +61,14 @@ function staticSession(id?: string, secret?: string, token?: string): AwsSession
   return { ...keys, endsAt: Date.now() + STATIC_MS };
 }
 
-/** @param fields of an answer @throws Failure where it has no session */
+/** @param fields of an answer @throws Failure where it has no session that is valid now */
 function sessionIn(fields: Readonly<Record<string, unknown>>): AwsSession {
   const { AccessKeyId, SecretAccessKey, Token, SessionToken = Token, Expiration } = fields;
-  const keys = [AccessKeyId, SecretAccessKey, SessionToken].map(textOf);
-  const [accessKeyId = '', secretAccessKey = '', sessionToken = ''] = keys;
-  const endsAt = Date.parse(textOf(Expiration));
-  const areKeys = keys.every((key) => /^[\x21-\x7e]+$/.test(key));
-  if (areKeys && endsAt > Date.now()) {
-    return { accessKeyId, secretAccessKey, sessionToken, endsAt };
-  }
-  const detail = 'expected credentials that are valid now of the identity service, received others';
-  throw new Failure('service_error', 'The provider failed', { code: 'upstream_failed', detail });
+  const [id, secret, token] = [AccessKeyId, SecretAccessKey, SessionToken].map(textOf);
+  const session = { ...staticSession(id, secret, token)!, endsAt: Date.parse(textOf(Expiration)) };
+  if (/^[\x21-\x7e]+$/.test(session.sessionToken ?? '') && session.endsAt > Date.now())
+    return session;
+  throw refused('expected credentials that are valid now of the identity service, received others');
 }
 
 type Context = AwsIdentity & { readonly upstream: Upstream };
@@ -84,62 +80,43 @@ const environment: Source = async () => {
   return staticSession(AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN);
 };
 
-/** @param by a session, or the token of a web identity */
-async function assumeRole(
-  { upstream, region, proxy }: Context,
-  arn: string,
-  by: AwsSession | string,
-): Promise<AwsSession> {
+const readToken = (file: string) =>
+  readFile(file, 'utf8').then(
+    (text) => text.trim(),
+    (error: NodeJS.ErrnoException) => {
+      throw refused(`${file} cannot be read: ${error.code}`);
+    },
+  );
+
+/** Takes a role by the token of a web identity. */
+async function assumeRole({ upstream, region, proxy }: Context, role: string, file: string) {
   const host = `sts.${region}.amazonaws.com${region.startsWith('cn-') ? '.cn' : ''}`;
   const url = process.env['AWS_ENDPOINT_URL_STS'] || `https://${host}/`;
-  const isToken = typeof by === 'string';
   const form = new URLSearchParams({
-    ...{ Version: '2011-06-15', RoleArn: arn, RoleSessionName: 'oriel' },
-    ...(isToken
-      ? { Action: 'AssumeRoleWithWebIdentity', WebIdentityToken: by }
-      : { Action: 'AssumeRole' }),
+    ...{ Action: 'AssumeRoleWithWebIdentity', Version: '2011-06-15', RoleArn: role },
+    ...{ RoleSessionName: 'oriel', WebIdentityToken: await readToken(file) },
   });
   const headers = { 'content-type': 'application/x-www-form-urlencoded' };
-  const request = { headers, body: form.toString(), proxy };
-  const signature = isToken
-    ? {}
-    : signatureHeaders(url, 'sts', request, { region, credentials: by });
-  const signed = { ...request, headers: { ...headers, ...signature } };
-  const fields = (await ask(upstream, url, signed)).matchAll(/<(\w+)>([^<]*)<\/\1>/g);
-  return sessionIn(Object.fromEntries([...fields].map(([, name, text]) => [name, text])));
-}
-
-async function readToken(file: string): Promise<string> {
-  try {
-    return (await readFile(file, 'utf8')).trim();
-  } catch (error) {
-    throw refused(`${file} cannot be read: ${(error as NodeJS.ErrnoException).code}`);
-  }
+  const answer = await ask(upstream, url, { headers, body: form.toString(), proxy });
+  const fields = [...answer.matchAll(/<(\w+)>([^<]*)<\/\1>/g)];
+  return sessionIn(Object.fromEntries(fields.map(([, name, text]) => [name, text])));
 }
 
 const webIdentity: Source = async (context) => {
-  const { AWS_ROLE_ARN: arn, AWS_WEB_IDENTITY_TOKEN_FILE: file } = process.env;
-  return arn && file ? assumeRole(context, arn, await readToken(file)) : null;
+  const { AWS_ROLE_ARN: role, AWS_WEB_IDENTITY_TOKEN_FILE: file } = process.env;
+  return role && file ? assumeRole(context, role, file) : null;
 };
 
-/** A profile of AWS's files. Programs that print credentials are not run. */
-async function fromProfile(
-  context: Context,
-  name: string,
-  above: readonly string[] = [],
-): Promise<AwsSession | null> {
+/** A profile of AWS's files. Programs that print credentials are not run, and no other profile is its source. */
+const fromProfile = async (context: Context, name: string) => {
   const profile = (await readProfiles()).get(name);
-  if (profile === undefined) return null;
-  const [id, secret, token, role, file, source] = [
-    ...['aws_access_key_id', 'aws_secret_access_key', 'aws_session_token', 'role_arn'],
-    ...['web_identity_token_file', 'source_profile'],
-  ].map((key) => profile.get(key));
-  // A profile with a role may name itself as the source of its keys.
-  if (!role || above.includes(name)) return staticSession(id, secret, token);
-  if (file) return assumeRole(context, role, await readToken(file));
-  const by = source ? await fromProfile(context, source, [...above, name]) : null;
-  return by && assumeRole(context, role, by);
-}
+  const [id, secret, token, role, file] = [
+    ...['aws_access_key_id', 'aws_secret_access_key', 'aws_session_token'],
+    ...['role_arn', 'web_identity_token_file'],
+  ].map((key) => profile?.get(key));
+  if (role) return file ? assumeRole(context, role, file) : null;
+  return staticSession(id, secret, token);
+};
 
 /** Hosts of AWS's metadata services, and this machine: variables name no others. */
 const METADATA_HOSTS =
@@ -170,15 +147,14 @@ const instance: Source = async ({ upstream }) => {
   if (/^true$/i.test(process.env['AWS_EC2_METADATA_DISABLED'] ?? '')) return null;
   const variable = 'AWS_EC2_METADATA_SERVICE_ENDPOINT';
   const base = metadataUrl(variable, process.env[variable] || 'http://169.254.169.254');
-  const read = (path: string, method: 'GET' | 'PUT', header: string, value: string) =>
-    ask(upstream, `${base}/latest/${path}`, { method, headers: { [header]: value } });
+  const read = (path: string, headers: Record<string, string>, method: 'GET' | 'PUT' = 'GET') =>
+    ask(upstream, `${base}/latest/${path}`, { method, headers });
+  const roles = 'meta-data/iam/security-credentials/';
   try {
-    const ttl = 'x-aws-ec2-metadata-token-ttl-seconds';
-    const token = await read('api/token', 'PUT', ttl, '300');
-    const get = (path: string) => read(path, 'GET', 'x-aws-ec2-metadata-token', token);
-    const roles = 'meta-data/iam/security-credentials/';
-    const [role = ''] = (await get(roles)).split('\n', 1);
-    return sessionIn(objectOf(tryParseJson(await get(roles + encodeURIComponent(role)))));
+    const ttl = { 'x-aws-ec2-metadata-token-ttl-seconds': '300' };
+    const token = { 'x-aws-ec2-metadata-token': await read('api/token', ttl, 'PUT') };
+    const [role = ''] = (await read(roles, token)).split('\n', 1);
+    return sessionIn(objectOf(tryParseJson(await read(roles + encodeURIComponent(role), token))));
   } catch (error) {
     // Other machines have no such service.
     if (error instanceof Failure && /^(?:network_error|timeout)$/.test(error.type)) return null;
@@ -186,39 +162,30 @@ const instance: Source = async ({ upstream }) => {
   }
 };
 
-/** In the order of AWS's own tools. */
-const SOURCES: readonly Source[] = [
-  environment,
-  webIdentity,
-  (context) => fromProfile(context, process.env['AWS_PROFILE'] || 'default'),
-  container,
-  instance,
-];
-
 async function openSession(context: Context): Promise<AwsSession> {
   const { profile } = context;
-  const sources = profile === undefined ? SOURCES : [() => fromProfile(context, profile)];
+  const ofProfile = () =>
+    fromProfile(context, profile ?? (process.env['AWS_PROFILE'] || 'default'));
+  // In the order of AWS's own tools.
+  const all = [environment, webIdentity, ofProfile, container, instance];
+  const sources = profile === undefined ? all : [ofProfile];
   for (const source of sources) {
     const session = await source(context);
     if (session !== null) return session;
   }
   throw refused(
-    profile === undefined
-      ? 'no AWS credentials in variables, profiles, the container and the instance'
-      : `profile ${profile}: expected keys, or role_arn with a token file or a source profile`,
+    `no AWS credentials in ${profile === undefined ? 'any source' : `profile ${profile}`}`,
   );
 }
 
-/** Sessions by identity. Identities are few: reloads may change them. */
+/** Sessions by identity. Identities are few: only reloads of settings add some. */
 const SESSIONS = new Map<string, Renewed<AwsSession>>();
-const MAX_IDENTITIES = 64;
 
 /** The sessions of an identity, which all requests of the process share. */
 export function sessionsOf(identity: AwsIdentity): Renewed<AwsSession> {
   const key = JSON.stringify(identity);
   let sessions = SESSIONS.get(key);
   if (sessions === undefined) {
-    if (SESSIONS.size >= MAX_IDENTITIES) SESSIONS.clear();
     sessions = new Renewed((upstream) => openSession({ ...identity, upstream }));
     SESSIONS.set(key, sessions);
   }

@@ -2,19 +2,16 @@ import { readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 
-/** Settings by the name of a profile. */
-type Profiles = ReadonlyMap<string, ReadonlyMap<string, string>>;
-
 const SECTION = /^\s*\[\s*(?:profile\s+)?([^\]]+?)\s*\]/;
 
 /** Lines that are indented belong to the setting before them. */
 const SETTING = /^([\w-]+)\s*=\s*(.*?)\s*$/;
 
 /**
- * Reads the profiles of AWS's shared files, where the credentials file outweighs the config file:
+ * Reads the settings of profiles in AWS's shared files, where the credentials file outweighs the config file:
  * https://docs.aws.amazon.com/sdkref/latest/guide/file-format.html
  */
-export async function readProfiles(): Promise<Profiles> {
+export async function readProfiles(): Promise<ReadonlyMap<string, ReadonlyMap<string, string>>> {
   const folder = join(homedir(), '.aws');
   const { AWS_CONFIG_FILE: config, AWS_SHARED_CREDENTIALS_FILE: credentials } = process.env;
   const files = [config || join(folder, 'config'), credentials || join(folder, 'credentials')];

@@ -1,4 +1,5 @@
 import aws4 from 'aws4';
+import type { UpstreamRequest } from '../request.ts';
 
 /** Credentials of an AWS account, or of an account at a service that signs like AWS. */
 export interface AwsCredentials {
@@ -19,13 +20,9 @@ export interface SignatureScope {
  *
  * For all services but S3, the path that is signed is encoded once more than the path that is sent.
  *
- * @param request its headers, its body and the service, such as `bedrock`
+ * @param request its method, headers, body and the service, such as `bedrock`
  */
-export function sign(
-  url: URL,
-  request: aws4.Request,
-  { region, credentials }: SignatureScope,
-): aws4.Request {
+export function sign(url: URL, request: aws4.Request, { region, credentials }: SignatureScope) {
   const { host, pathname, search } = url;
   const { sessionToken, ...keys } = credentials;
   return aws4.sign(
@@ -34,22 +31,23 @@ export function sign(
   );
 }
 
-/** The headers that a signature over method, URL, content type and body adds: proxies may change all other headers. */
+/**
+ * The headers that a signature over method, URL, content type and body adds: proxies may change all other headers.
+ *
+ * @param request whose body is a text
+ */
 export function signatureHeaders(
   url: string,
   service: string,
-  { method = 'POST', body, headers: { 'content-type': type } }: SentRequest,
+  {
+    method = 'POST',
+    body,
+    headers: { 'content-type': type },
+  }: Pick<UpstreamRequest, 'method' | 'body' | 'headers'>,
   scope: SignatureScope,
 ): Record<string, string> {
   const headers = type === undefined ? {} : { 'content-type': type };
   const signed = sign(new URL(url), { service, method, body: String(body ?? ''), headers }, scope);
-  const { Host, 'Content-Length': _, ...added } = signed.headers as Record<string, string>;
+  const { Host: _, 'Content-Length': __, ...added } = signed.headers as Record<string, string>;
   return added;
-}
-
-interface SentRequest {
-  readonly method?: string;
-  /** A text. */
-  readonly body?: unknown;
-  readonly headers: Readonly<Record<string, string>>;
 }

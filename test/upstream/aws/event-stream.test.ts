@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib';
 import type { MessageHeaders } from '@smithy/eventstream-codec';
 import { describe, expect, it } from 'vitest';
-import { eventOf, FrameReader } from '../../../src/upstream/aws/event-stream.ts';
+import { FrameDecoder } from '../../../src/upstream/aws/event-stream.ts';
 import { chunkOf, codec, frame } from '../../text/bedrock/bedrock-mock.ts';
 
 const DELTA =
@@ -11,13 +11,10 @@ const EVENTS = `event: message_start\ndata: {"type":"message_start"}\n\n${`event
 
 /** The events of bytes that come in pieces of a size. */
 function read(bytes: Buffer, size = bytes.length): string {
-  const frames = new FrameReader();
+  const frames = new FrameDecoder();
   let events = '';
   for (let at = 0; at < bytes.length; at += size) {
-    events += frames
-      .push(bytes.subarray(at, at + size))
-      .map(eventOf)
-      .join('');
+    events += frames.push(bytes.subarray(at, at + size));
   }
   frames.end();
   return events;

@@ -33,7 +33,7 @@ let identities = 0;
 const ask = (profile?: string, by = upstream()) => {
   identities += 1;
   const identity = { profile, region: REGION, proxy: undefined, identities } as const;
-  const authorize = authorizeAws.bind(null, 'bedrock', identity);
+  const authorize = authorizeAws.bind(null, identity);
   const headers = { 'content-type': 'application/json' };
   const request = { authorize, headers, body: '{"ü":1}' };
   const url = `${bedrock.url}/model/arn%3Aaws%3Abedrock%3A%3A1%3Ax%2Fy%20z/invoke?b=2&a=1`;
@@ -49,17 +49,12 @@ region = nowhere
 [profile keys]
 aws_access_key_id = AKIDSTATIC
 aws_secret_access_key=wrong
-[profile role]
-role_arn = ${ROLE}
-source_profile = keys
-s3 =
-  aws_access_key_id = nested
 [profile web]
 role_arn = ${ROLE}
 web_identity_token_file = ${join(folder, 'web-token')}
-[profile circle]
+[profile other]
 role_arn = ${ROLE}
-source_profile = circle
+source_profile = keys
 [profile sso]
 sso_session = x
 `;
@@ -92,7 +87,6 @@ describe('an identity of AWS', () => {
     ['variables', () => KEYS, undefined, 0],
     ['a profile with keys of both files', () => ({}), 'keys', 0],
     ['a profile named by a variable', () => ({ AWS_PROFILE: 'keys' }), undefined, 0],
-    ['a profile with a role', () => ({}), 'role', 1],
     ['a profile with a web identity', () => ({}), 'web', 1],
     ['a web identity', () => WEB, undefined, 1],
     ['a container', container, undefined, 1],
@@ -118,7 +112,7 @@ describe('an identity of AWS', () => {
   it.each<readonly [string, () => object, string | undefined]>([
     ['there is none', () => ({}), undefined],
     ['there is no such profile', () => KEYS, 'missing'],
-    ['its profile is its own source', () => ({}), 'circle'],
+    ['its profile has another as its source', () => ({}), 'other'],
     ['its profile has neither keys nor a role', () => ({}), 'sso'],
     [
       'its token is another',
@@ -178,7 +172,7 @@ describe('an identity of AWS', () => {
     const response = await open(
       `${bedrock.url}/model/x/invoke`,
       {
-        authorize: authorizeAws.bind(null, 'bedrock', identity),
+        authorize: authorizeAws.bind(null, identity),
         headers: {},
         body: '{}',
       } as object,
