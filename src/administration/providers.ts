@@ -30,6 +30,8 @@ const KEY = /^[\x21-\x7e]+$/;
 
 const name = entryName('name of the provider, of your choice');
 
+const setting = (description: string) => field(v.pipe(v.string(), v.maxLength(1024)), description);
+
 const settings = {
   url: v.optional(
     field(
@@ -47,9 +49,10 @@ const settings = {
   proxy: v.optional(
     secret('HTTP proxy for its requests, or none', KEY, 'an http or https URL, or none'),
   ),
-  apiVersion: v.optional(
-    field(v.pipe(v.string(), v.maxLength(64)), 'version of the interface of Azure'),
-  ),
+  apiVersion: v.optional(setting('version of the interface of Azure')),
+  project: v.optional(setting('project of Vertex')),
+  location: v.optional(setting('location of Vertex, such as europe-west1')),
+  keyFile: v.optional(setting("the server's file with a service account's key for Vertex")),
   concurrency: v.optional(field(integer(1, 10_000), 'media tasks that run at it at once')),
 };
 
@@ -57,20 +60,20 @@ type Settings = v.InferOutput<v.ObjectSchema<typeof settings, undefined>>;
 
 /** The settings and secrets after a change; `none` removes a secret. */
 function contentOf(
-  { url, apiVersion, concurrency, key, proxy }: Settings,
+  { url, key, proxy, ...others }: Settings,
   { settings: before, secrets }: Readonly<Record<'settings' | 'secrets', Json>>,
 ) {
   const hidden = Object.entries({ ...secrets, ...defined({ apiKey: key, proxy }) });
   return {
-    settings: { ...before, ...defined({ baseUrl: url, apiVersion, concurrency }) },
+    settings: { ...before, ...defined({ baseUrl: url, ...others }) },
     secrets: Object.fromEntries(hidden.filter(([, value]) => value !== 'none')),
   };
 }
 
 /** What the audit log has of the options: never a key. */
-const detailsOf = ({ url, apiVersion, concurrency, key, proxy }: Settings) => ({
+const detailsOf = ({ url, key, proxy, ...others }: Settings) => ({
   ...(url !== undefined && { url: redactUrl(url) }),
-  ...{ apiVersion, concurrency },
+  ...others,
   ...(key !== undefined && { key: key === 'none' ? 'removed' : 'set' }),
   ...(proxy !== undefined && { proxy: proxy === 'none' ? 'removed' : 'set' }),
 });

@@ -156,17 +156,17 @@ async function listModels(upstream: Upstream, provider: RemoteProvider): Promise
   if (exchange.status < 200 || exchange.status > 299) {
     throw upstreamFailure(exchange.status, body, { apiKey: provider.apiKey });
   }
-  const { data, models, modelSummaries } = objectOf(body);
-  const list = [data, models, modelSummaries].find(Array.isArray);
+  const { data, models, modelSummaries, publisherModels } = objectOf(body);
+  const list = [data, models, modelSummaries, publisherModels].find(Array.isArray);
   if (list === undefined) {
     throw invalidAnswer('an answer without a list of models');
   }
-  // Gemini names a model as models/NAME.
+  // Gemini names a model as models/NAME, Vertex as publishers/google/models/NAME.
   const names = objectsOf(list).map(
     ({ id, modelId = id, name }) => textOf(modelId) || textOf(name),
   );
   return names
-    .map((name) => name.replace(/^models\//, ''))
+    .map((name) => name.replace(/^(?:publishers\/[^/]+\/)?models\//, ''))
     .filter((name) => name !== '' && name.length <= MAX_NAME);
 }
 

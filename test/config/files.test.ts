@@ -81,6 +81,7 @@ describe('default.yaml', () => {
       'oriel',
       'azure',
       'bedrock',
+      'vertex',
       'sandbox',
     ]);
     expect(pool.threads).toBe(4);

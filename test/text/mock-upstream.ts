@@ -30,7 +30,10 @@ const PATHS: Readonly<Record<string, FormatName>> = {
 
 /** A method of Google's, whose path names the model and chooses whether to stream. */
 const GEMINI =
-  /^\/v1beta\/(?:models|tunedModels)\/([^/:]+):(generateContent|streamGenerateContent|countTokens|batchEmbedContents)$/;
+  /^\/v1(?:beta\/(?:models|tunedModels)|\/projects\/.+\/google\/models)\/([^/:]+):(generateContent|streamGenerateContent|countTokens|batchEmbedContents)$/;
+
+/** A method of Vertex for models of Anthropic. */
+const CLAUDE = /\/anthropic\/models\/([^/:]+):(rawPredict|streamRawPredict)$/;
 
 type Body = Readonly<Record<string, unknown>>;
 
@@ -68,9 +71,10 @@ export interface MockUpstream {
   close(): Promise<void>;
 }
 
-/** Decides by a request's line and headers how it is answered: in a format, or refused. */
+/** Decides by a request how it is answered: in a format, or refused. */
 export type Admit = (
   request: Pick<IncomingMessage, 'url' | 'headers'>,
+  body: Body,
 ) => FormatName | NonNullable<Script['refuse']> | null;
 
 const byPath: Admit = ({ url = '' }) => {
@@ -95,8 +99,8 @@ export async function startMockUpstream(admit: Admit = byPath): Promise<MockUpst
     const text = Buffer.concat(chunks).toString();
     const body = parse(text);
     const [path = '', query] = (request.url ?? '').split('?', 2);
-    const admitted = admit(request);
-    const method = admitted === 'gemini' ? GEMINI.exec(path) : null;
+    const admitted = admit(request, body);
+    const method = (admitted === 'gemini' ? GEMINI : CLAUDE).exec(path);
     const dialect = typeof admitted === 'string' ? admitted : null;
     let written = 0;
     const closed = new Promise<'whole' | 'cut'>((resolve) => {
@@ -125,13 +129,13 @@ export async function startMockUpstream(admit: Admit = byPath): Promise<MockUpst
     const [, model = '', verb] = method ?? [];
     const faultOf =
       { countTokens: countFault, batchEmbedContents: embedFault }[verb ?? ''] ?? geminiFault;
-    const fault = method && faultOf(body, model);
+    const fault = admitted === 'gemini' && faultOf(body, model);
     if (fault) {
       response.writeHead(400, { 'content-type': 'application/json' }).end(JSON.stringify(fault));
       return;
     }
     // Where the path has what bodies of other formats have.
-    const asked = method ? { ...body, model, stream: verb === 'streamGenerateContent' } : body;
+    const asked = method ? { ...body, model, stream: verb?.startsWith('stream') } : body;
     const played = typeof script === 'function' ? script(dialect, body) : script;
     await play(played, dialect, asked, response, (bytes) => {
       written += bytes;

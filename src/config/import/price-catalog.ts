@@ -35,8 +35,9 @@ function catalog(): ReadonlyMap<string, MapEntry> {
 }
 
 /** The catalog's name of a provider, by its address; null for a server whose prices are not known. */
-function pricedProvider(provider: Provider): string | null {
+function pricedProvider(provider: Provider, model: string): string | null {
   if (!isRemote(provider)) return null;
+  if (provider.kind === 'vertex') return model.startsWith('claude') ? 'anthropic' : 'gemini';
   const { hostname } = new URL(provider.baseUrl);
   if (hostname.endsWith('.openai.azure.com')) return 'openai';
   return HOSTS[hostname] ?? null;
@@ -60,8 +61,8 @@ export function catalogModel(
     creditsPerUnit = 1,
   }: { readonly of?: string | undefined; readonly creditsPerUnit?: number },
 ): CatalogModel | null {
-  const name = of ?? pricedProvider(provider);
-  const entry = name === null ? undefined : catalog().get(keyOf(name, model));
+  const name = of ?? pricedProvider(provider, model);
+  const entry = name === null ? undefined : catalog().get(keyOf(name, model.replace('@', '-')));
   if (entry === undefined) return null;
   const converted = convertEntry(entry, creditsPerUnit, kindOf(provider).modelTypes);
   if (typeof converted === 'string' || converted.faults.length > 0) return null;

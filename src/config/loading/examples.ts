@@ -27,6 +27,7 @@ export const EXAMPLES: Readonly<Record<string, Readonly<Record<string, object>>>
       apiVersion: '2024-10-21',
     },
     bedrock: { kind: 'bedrock', region: 'eu-central-1', profile: 'oriel' },
+    vertex: { kind: 'vertex', project: 'my-project', keyFile: '/etc/oriel/vertex.json' },
     sandbox: { kind: 'sandbox' },
   },
   models: {

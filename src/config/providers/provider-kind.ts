@@ -21,6 +21,7 @@ export const KIND_NAMES = [
   'gemini',
   'azure',
   'bedrock',
+  'vertex',
   'oriel',
   'sandbox',
 ] as const;

@@ -5,6 +5,7 @@ import { azure } from './azure.ts';
 import { bedrock } from './bedrock.ts';
 import { MODEL_TYPES, type ProviderKind, type RequestPath } from './provider-kind.ts';
 import { concurrency, remote } from './remote-provider.ts';
+import { vertex } from './vertex.ts';
 
 const bearerToken = (apiKey: string) => ({ authorization: `Bearer ${apiKey}` });
 
@@ -93,7 +94,7 @@ const sandbox = {
 } as const satisfies ProviderKind;
 
 /** Every kind of provider. Settings, checks, routing and the headers of requests derive from this list. */
-const PROVIDER_KINDS = [openai, anthropic, gemini, azure, bedrock, oriel, sandbox] as const;
+const PROVIDER_KINDS = [openai, anthropic, gemini, azure, bedrock, vertex, oriel, sandbox] as const;
 
 type SettingsOf<Kinds extends readonly { readonly settings: unknown }[]> = {
   [Index in keyof Kinds]: Kinds[Index]['settings'];
@@ -106,7 +107,11 @@ export const providerSchema = v.variant(
 );
 
 export type Provider = DeepReadonly<v.InferOutput<typeof providerSchema>>;
-export type RemoteProvider = Extract<Provider, { readonly baseUrl: string }>;
+export type RemoteProvider = Extract<Provider, { readonly baseUrl: string }> & {
+  /** Absent where the provider takes none, or tokens in its place. */
+  readonly apiKey?: string | undefined;
+  readonly apiKeys?: readonly string[] | undefined;
+};
 export type MediaApi = NonNullable<(typeof PROVIDER_KINDS)[number]['mediaApi']>;
 
 export function findProviderKind(name: unknown): ProviderKind | undefined {

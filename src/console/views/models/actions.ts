@@ -22,6 +22,9 @@ export interface Test extends Omit<TestRecord, 'isWorking' | 'listFault'> {
 
 const KEY = { name: 'key', label: 'API key', hint: 'Stored encrypted, and never shown again.' };
 
+/** Settings that few providers need. */
+const SETTINGS = ['proxy', 'api_version', 'project', 'location', 'key_file', 'concurrency'];
+
 export const addProvider: Action = {
   title: 'Add a provider',
   command: ['providers/add', {}],
@@ -34,14 +37,14 @@ export const addProvider: Action = {
     {
       name: 'url',
       label: 'Base URL',
-      hint: 'Empty for the service of OpenAI, Anthropic or Gemini itself.',
+      hint: 'Empty for the service of OpenAI, Anthropic or Google itself.',
     },
     { name: 'test', label: 'Add it only if it answers a test', value: 'true' },
     {
       ...{ name: 'model', label: 'Model for the test', isRare: true },
       hint: 'Needed where the provider has no list of models.',
     },
-    ...rare('proxy', 'api_version', 'concurrency'),
+    ...rare(...SETTINGS),
   ],
 };
 
@@ -57,7 +60,7 @@ export function changeProvider({ name, base_url: url }: Provider): Action {
     fields: [
       { ...KEY, hint: 'Replaces the key that is stored. “none” removes it.' },
       { name: 'url', label: 'Base URL', value: url ?? '' },
-      ...rare('proxy', 'api_version', 'concurrency'),
+      ...rare(...SETTINGS),
     ],
   };
 }
