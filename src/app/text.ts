@@ -76,7 +76,7 @@ export function createText(
 
 /** The batches, and the worker that runs them, which has not started. */
 export function createBatches(
-  { state, store, log, metrics, closers }: Parts,
+  { state, store, upstream, log, metrics, closers }: Parts,
   files: StoredFiles,
   gateways: ReturnType<typeof createText>,
   { loads }: RequestLimits,
@@ -85,7 +85,7 @@ export function createBatches(
   const services = { config: () => state.config, store, assets, files };
   const recorder = new RequestRecorder(state, store, metrics.requestSeries);
   const worker = new BatchWorker({
-    ...{ ...services, ...gateways },
+    ...{ ...services, ...gateways, upstream },
     admit: (holder, load) => admitInBackground(loads, holder, load, halfOf),
     record: ({ answer: text, tags, ...line }, end) =>
       recorder.add({ ...line, tags: tagsOf(tags), answerCopy: { text } }, end),

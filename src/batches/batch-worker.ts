@@ -7,12 +7,16 @@ import { findHolder } from '../store/key.ts';
 import type { KeyHolder, Store } from '../store/store.ts';
 import type { Activity } from '../text/stages/stage.ts';
 import { LightAbortSignal } from '../upstream/abort-signal.ts';
+import type { Upstream } from '../upstream/response.ts';
 import type { BatchBody, BatchDocument, BatchEnd } from './batch.ts';
 import { finishBatch } from './finish.ts';
 import { type RangeServices, runRange, settleRange, withRange } from './range-run.ts';
+import { advanceRemote, isAtProvider } from './remote-batch.ts';
+import { RemoteResults } from './remote-results.ts';
 
-interface BatchWorkerOptions extends Omit<RangeServices, 'slots' | 'turn' | 'node'> {
+interface BatchWorkerOptions extends Omit<RangeServices, 'slots' | 'turn' | 'node' | 'remote'> {
   readonly activity: Activity;
+  readonly upstream: Upstream;
   /** Called with errors; the work is tried again. */
   readonly onFault: (error: unknown) => void;
 }
@@ -29,6 +33,9 @@ const [LEASE, RENEWAL] = [30_000, 20_000];
 /** Milliseconds that a request of a batch waits at most for those of clients, and between two looks. */
 const [MAX_PAUSE, PAUSE] = [100, 5];
 
+/** Milliseconds between two questions to a provider for the state of a batch: at first, and at most. */
+const [FIRST_POLL, MAX_POLL] = [1000, 60_000];
+
 /** Runs open batches, together with other nodes. */
 export class BatchWorker {
   readonly #services: RangeServices;
@@ -39,12 +46,15 @@ export class BatchWorker {
   readonly #running = new Map<string, Promise<void>>();
   /** Stops the ranges of a batch. */
   readonly #stops = new Map<string, LightAbortSignal>();
+  /** When providers are asked for the state of batches, and how long to wait after that. */
+  readonly #polls = new Map<string, { readonly at: number; readonly wait: number }>();
   #turns: Promise<void> = Promise.resolve();
 
   constructor(options: BatchWorkerOptions) {
     this.#options = options;
     const slots = new FairSemaphore(options.config().batches.parallel);
-    this.#services = { ...options, slots, node: this.#node, turn: () => this.#turn() };
+    const remote = new RemoteResults(options.assets);
+    this.#services = { ...options, slots, remote, node: this.#node, turn: () => this.#turn() };
     this.#loop = new ClaimLoop(() => this.#look(), BUSY_INTERVAL, options.onFault);
   }
 
@@ -91,7 +101,8 @@ export class BatchWorker {
     const open = await this.#open();
     for (const batch of open) {
       const end = this.#endOf(batch.body);
-      if (end !== null) await this.#end(batch, end);
+      if (isAtProvider(batch.body)) this.#advance(batch);
+      else if (end !== null) await this.#end(batch, end);
       else if ((batch.body.leases[this.#node] ?? Infinity) < store.now + RENEWAL) {
         await changeDocument<BatchBody>(store.documents, batch, (body) => this.#leased(body));
       }
@@ -109,8 +120,9 @@ export class BatchWorker {
   }
 
   /** How a batch ends without its other lines; null while they run. */
-  #endOf({ status, expires, ranges }: BatchBody): BatchEnd | null {
-    if (ranges.length === 0) return 'completed';
+  #endOf({ status, expires, ranges, remote }: BatchBody): BatchEnd | null {
+    if (ranges.length === 0) return remote?.ended ?? 'completed';
+    if (remote) return null;
     if (status === 'cancelling') return 'cancelled';
     return expires <= this.#options.store.now ? 'expired' : null;
   }
@@ -132,7 +144,8 @@ export class BatchWorker {
     const { documents } = this.#options.store;
     const freeIn = (body: BatchBody) =>
       body.ranges.find((range) => this.#isFree({ id: batch.id, body }, range));
-    if (this.#running.size >= MAX_RANGES || !freeIn(batch.body)) return null;
+    if (this.#running.size >= MAX_RANGES || isAtProvider(batch.body) || !freeIn(batch.body))
+      return null;
     let rangeId = -1;
     const claimed = await changeDocument<BatchBody>(documents, batch, (body) => {
       const free = this.#endOf(body) === null ? freeIn(body) : undefined;
@@ -160,9 +173,7 @@ export class BatchWorker {
 
   async #work(claimed: BatchDocument, rangeId: number): Promise<void> {
     const { store } = this.#options;
-    const stop = this.#stops.get(claimed.id) ?? new LightAbortSignal();
-    this.#stops.set(claimed.id, stop);
-    if (this.#loop.isStopped) stop.abort(null);
+    const stop = this.#stopOf(claimed.id);
     try {
       // A former node may have decided results that it did not charge: the next claim begins after them.
       if (claimed.body.ranges.find(({ id }) => id === rangeId)?.pending) {
@@ -179,6 +190,31 @@ export class BatchWorker {
     }
   }
 
+  #stopOf(id: string): LightAbortSignal {
+    const stop = this.#stops.get(id) ?? new LightAbortSignal();
+    this.#stops.set(id, stop);
+    if (this.#loop.isStopped) stop.abort(null);
+    return stop;
+  }
+
+  /** Passes a batch to its provider, or asks for its state, less often while it waits. */
+  #advance(batch: BatchDocument): void {
+    const { store, onFault } = this.#options;
+    const name = `${batch.id} remote`;
+    const { at, wait } = this.#polls.get(name) ?? { at: 0, wait: FIRST_POLL };
+    // A client that cancels need not wait for the next look.
+    const isDue =
+      performance.now() >= at || (batch.body.cancelling && !batch.body.remote?.isCancelled);
+    if (!isDue || this.#running.has(name)) return;
+    this.#polls.set(name, { at: performance.now() + wait, wait: Math.min(wait * 1.5, MAX_POLL) });
+    const signal = this.#stopOf(batch.id);
+    this.#run(name, () =>
+      store
+        .withLock(name, () => advanceRemote({ ...this.#services, ...this.#options }, batch, signal))
+        .catch(onFault),
+    );
+  }
+
   /** Stops a batch, and ends it once no line of it runs on any node. */
   async #end(batch: BatchDocument, as: BatchEnd): Promise<void> {
     const { store } = this.#options;
@@ -187,6 +223,7 @@ export class BatchWorker {
     if (this.#running.has(name) || batch.body.ranges.some((one) => !this.#isFree(batch, one)))
       return;
     this.#stops.delete(batch.id);
+    this.#polls.delete(`${batch.id} remote`);
     this.#run(name, () =>
       store.withLock(name, async () => {
         await settleAll(store, batch);

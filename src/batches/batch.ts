@@ -16,6 +16,8 @@ interface PendingSegment {
   readonly asset: NewAsset;
   readonly lines: number;
   readonly failed: number;
+  /** Lines that the provider did not run. */
+  readonly unrun?: number;
   readonly at: LinePlace;
   readonly usage: readonly MeteredUsage[];
 }
@@ -40,6 +42,18 @@ export interface InputFault {
   readonly param: string | null;
 }
 
+/** A batch at a provider, whose results become those of the lines. */
+export interface RemoteBatch {
+  /** Name of the provider in the configuration. */
+  readonly provider: string;
+  /** The provider's identifier, once it has the batch. */
+  readonly id?: string;
+  readonly isCancelled?: true;
+  /** The provider's results, once it has ended. */
+  readonly results?: readonly NewAsset[];
+  readonly ended?: BatchEnd;
+}
+
 export type BatchEnd = 'completed' | 'expired' | 'cancelled';
 
 /** The body of a batch's document. Times are milliseconds since the epoch. */
@@ -56,6 +70,8 @@ export interface BatchBody {
   readonly total: number;
   readonly succeeded: number;
   readonly failed: number;
+  /** Null where Oriel's workers ask the provider for each line. */
+  readonly remote?: RemoteBatch | null;
   /** Ranges with lines left. */
   readonly ranges: readonly BatchRange[];
   readonly segments: readonly NewAsset[];

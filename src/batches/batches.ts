@@ -7,6 +7,7 @@ import type { KeyHolder } from '../store/store.ts';
 import type { BatchBody, BatchDocument, BatchKind } from './batch.ts';
 import type { BatchWorker } from './batch-worker.ts';
 import { checkInput } from './input.ts';
+import { remoteOf } from './remote-batch.ts';
 import { type FileServices, JSONL, type StoredFiles } from './stored-files.ts';
 
 interface BatchServices extends FileServices {
@@ -87,11 +88,12 @@ export class Batches {
       throw new Failure('rate_limit', message, { code: 'too_many_tasks', retryAfter: 60 });
     }
     const rules = { endpoint: batch.endpoint, config: config(), holder };
-    const { fault, ranges, total } = await checkInput(assets.chunks(input), rules);
+    const { fault, ranges, total, models } = await checkInput(assets.chunks(input), rules);
     if (fault !== null && kind === 'message_batch') throw inlineFault(fault);
     const { now } = store;
     const body: BatchBody = {
       ...{ ...batch, input, keyId: holder.key.id, fault, ranges, total, segments: [], leases: {} },
+      remote: remoteOf(batch.endpoint, models, config()),
       ...{ succeeded: 0, failed: 0, expires: now + config().batches.expiry },
       ...{ status: 'in_progress', outputs: [newId('file'), newId('file')] },
       ...(fault && { status: 'failed', ranges: [], total: 0, outputs: [null, null], ended: now }),

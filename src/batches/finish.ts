@@ -31,7 +31,7 @@ export async function finishBatch(
     body: { ...found, ...cleared, ended: store.now },
   }));
   const own = body.inputFile === null ? [body.input] : [];
-  await files.discard(accountId, [...body.segments, ...own]);
+  await files.discard(accountId, [...body.segments, ...(body.remote?.results ?? []), ...own]);
 }
 
 /** Writes one file of results. @returns its identifier; null where it would be empty */

@@ -121,11 +121,13 @@ interface InputRules {
 }
 
 /** Decodes a request, and finds its model. @throws Failure with the field */
-function checkRequest(body: unknown, { endpoint, config, holder }: InputRules): void {
+function checkRequest(body: unknown, { endpoint, config, holder }: InputRules): string {
   try {
     if (endpoint === EMBEDDINGS) {
-      findModelOfType('embedding', decodeEmbeddings(body).model, config, holder);
-    } else findModelOfType('text', dialectAt(endpoint)!.decodeRequest(body).model, config, holder);
+      return findModelOfType('embedding', decodeEmbeddings(body).model, config, holder).id;
+    }
+    const { model } = dialectAt(endpoint)!.decodeRequest(body);
+    return findModelOfType('text', model, config, holder).id;
   } catch (error) {
     if (!(error instanceof Failure) || error.param === null) throw error;
     throw fault(`body.${error.param}`, error.message.replace(`${error.param}: `, ''));
@@ -137,11 +139,12 @@ export async function checkInput(chunks: AsyncIterable<Buffer>, rules: InputRule
   const { endpoint, config } = rules;
   const known = new Map<string, number>();
   const ranges: BatchRange[] = [];
+  const models = new Set<string>();
   let heldSince = performance.now();
   let at: LinePlace = { offset: 0, number: 1 };
   let total = 0;
   let line: number | null = null;
-  const answer = (found: InputFault | null) => ({ ranges, total, fault: found });
+  const answer = (found: InputFault | null) => ({ ranges, total, models, fault: found });
   try {
     for await (const { number, end, bytes } of linesOf(chunks, config.server.bodyLimit)) {
       line = total === maxRequests(endpoint) ? null : number;
@@ -152,7 +155,7 @@ export async function checkInput(chunks: AsyncIterable<Buffer>, rules: InputRule
         throw fault('custom_id', `expected another for each request, ${received}`);
       }
       known.set(customId, number);
-      checkRequest(body, rules);
+      models.add(checkRequest(body, rules));
       if (total % RANGE_LINES === 0) ranges.push({ id: ranges.length, at, lines: 0 });
       const last = ranges.at(-1)!;
       ranges[last.id] = { ...last, lines: last.lines + 1 };

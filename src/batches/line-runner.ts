@@ -1,5 +1,7 @@
 import type { Config, Model } from '../config/settings/schema.ts';
 import { Failure } from '../failure.ts';
+import { redactForClient, secretsRedactor } from '../routing/redaction.ts';
+import { upstreamFailure } from '../routing/upstream-failure.ts';
 import { statusOf } from '../store/account.ts';
 import type { Reservation } from '../store/budgets.ts';
 import { newId } from '../store/identifier.ts';
@@ -14,11 +16,14 @@ import type { RowGateway } from '../text/rows/gateway.ts';
 import { LightAbortSignal } from '../upstream/abort-signal.ts';
 import type { BatchBody, BatchEnd } from './batch.ts';
 import { EMBEDDINGS, MESSAGES, parseLine } from './input.ts';
+import { type RemoteAnswer, upstreamWith } from './remote-results.ts';
 
 /** The result of one request, and what is to be charged for it. */
 export interface LineResult {
   readonly line: string;
   readonly isFailed: boolean;
+  /** Whether the provider did not run it before its batch ended. */
+  readonly isUnrun?: true;
   readonly usage: readonly MeteredUsage[];
   /** Credits that stay reserved until the charge is written. */
   readonly held: readonly Reservation[];
@@ -60,6 +65,14 @@ const [FIRST_WAIT, MAX_WAIT] = [500, 60_000];
 /** Attempts of a request whose provider is away, and of one for which there are no credits. */
 const [MAX_ATTEMPTS, MAX_UNPAID] = [8, 3];
 
+interface LineRun {
+  readonly holder: KeyHolder;
+  /** From 1. */
+  readonly attempt: number;
+  /** What a provider's batch has for the line; null where the provider is to be asked. */
+  readonly given: RemoteAnswer | 'unrun' | null;
+}
+
 /** Requests of batches are answered as a whole. */
 const NO_STREAM = {
   ...{ started: false, isBlocked: false, setHeader() {}, write: () => true },
@@ -69,18 +82,20 @@ const NO_STREAM = {
 /**
  * Runs a request of a batch through the stages of every other request.
  *
- * @param attempt from 1
  * @returns milliseconds until the next attempt where it has no result yet; null where this node stops
  */
 export async function runLine(
   services: LineServices,
   bytes: Buffer,
-  { endpoint, tags }: Pick<BatchBody, 'endpoint' | 'tags'>,
-  holder: KeyHolder,
-  attempt: number,
+  { endpoint, tags, remote }: Pick<BatchBody, 'endpoint' | 'tags' | 'remote'>,
+  { holder, attempt, given }: LineRun,
 ): Promise<LineResult | number | null> {
-  const { text, rows, admit, store, record } = services;
+  const { text, rows, admit, store, record, config } = services;
   const { customId, body } = parseLine(bytes, endpoint);
+  if (given === 'unrun') {
+    const line = unrunLine(endpoint, customId, remote!.ended!);
+    return { line, isFailed: true, isUnrun: true, usage: [], held: [] };
+  }
   const requestId = newId('req');
   const report = new TextReport(null, tags);
   const { ledger, usage, held } = lineLedger(services);
@@ -97,7 +112,7 @@ export async function runLine(
   };
   const call = {
     ...{ requestId, body, headers: {}, holder, report, ledger, isBackground: true as const },
-    admit: async (load: Load) => void admission.push(await admit(holder, load)),
+    admit: async (load: Load) => void (given ?? admission.push(await admit(holder, load))),
   };
   try {
     if (statusOf(holder.key, store.now) !== 'active') {
@@ -108,15 +123,18 @@ export async function runLine(
       const { signal } = new AbortController();
       return result(200, await rows.answer(embeddingRow, { ...call, signal }));
     }
-    const answer = await text.answer({
-      ...call,
-      ...{ dialect: dialect!.name, address: { model: null, stream: null }, bytes: null },
-      ...{ clientDisconnect: new LightAbortSignal(), response: NO_STREAM, onCharging() {} },
-    });
-    return result(200, answer!);
+    if (given && given.status !== 200) {
+      const redact = secretsRedactor(config().providers);
+      const origin = { name: remote!.provider, redact };
+      throw redactForClient(upstreamFailure(given.status, given.body), origin);
+    }
+    const batched = given && { provider: remote!.provider, upstream: upstreamWith(given) };
+    const asked = { ...call, ...wholeTextCall(endpoint), ...(batched && { batched }) };
+    return result(200, (await text.answer(asked))!);
   } catch (error) {
     const failure = failureOf(error);
-    const wait = waitAfter(failure, attempt);
+    const wait =
+      given?.status === 200 || !given ? waitAfter(failure, attempt, given !== null) : undefined;
     if (wait !== undefined) {
       for (const one of held) await store.release(one);
       return wait;
@@ -135,10 +153,14 @@ export async function runLine(
 }
 
 /** When a request is sent again, as `runLine` returns it; undefined where its failure is its result. */
-function waitAfter({ type, code, status, retryAfter }: Failure, attempt: number) {
+function waitAfter(
+  { type, code, status, retryAfter }: Failure,
+  attempt: number,
+  isAnswered: boolean,
+) {
   if (code === 'shutting_down') return null;
   const isUnpaid = type === 'insufficient_quota';
-  const most = isUnpaid ? MAX_UNPAID : status === 503 ? MAX_ATTEMPTS : 0;
+  const most = isUnpaid ? MAX_UNPAID : status !== 503 ? 0 : isAnswered ? Infinity : MAX_ATTEMPTS;
   if (type !== 'rate_limit' && attempt >= most) return undefined;
   // A budget that resets tomorrow has no credits until then.
   if (isUnpaid) return FIRST_WAIT;
@@ -150,6 +172,12 @@ function failureOf(error: unknown): Failure {
   if (error instanceof Failure) return error;
   return new Failure('unknown', 'an internal error', { code: 'internal_error', cause: error });
 }
+
+/** What a call of the text gateway has for a request that is answered as a whole. */
+export const wholeTextCall = (endpoint: string) => ({
+  ...{ dialect: dialectAt(endpoint)!.name, address: { model: null, stream: null }, bytes: null },
+  ...{ clientDisconnect: new LightAbortSignal(), response: NO_STREAM, onCharging() {} },
+});
 
 /** Takes the charges of one request, which are written together with its result. */
 function lineLedger({ store, config }: Pick<LineServices, 'store' | 'config'>) {
@@ -172,7 +200,7 @@ function lineLedger({ store, config }: Pick<LineServices, 'store' | 'config'>) {
 }
 
 /** The part of its price that a request of a batch costs. */
-function factorOf(model: Model | undefined): number {
+export function factorOf(model: Model | undefined): number {
   return (model?.price as { readonly batch?: number } | undefined)?.batch ?? 1;
 }
 

@@ -8,6 +8,7 @@ import { type AbortSignalLike, sleep } from '../upstream/abort-signal.ts';
 import type { BatchBody, BatchDocument, BatchRange } from './batch.ts';
 import { type Line, linesOf } from './input.ts';
 import { type LineResult, type LineServices, runLine } from './line-runner.ts';
+import type { RemoteResults } from './remote-results.ts';
 import { type FileServices, JSONL, type StoredFiles } from './stored-files.ts';
 
 export interface RangeServices extends FileServices, LineServices {
@@ -16,6 +17,8 @@ export interface RangeServices extends FileServices, LineServices {
   readonly slots: FairSemaphore;
   /** Resolves when no client waits for another request, or this one has waited for its turn. */
   readonly turn: () => Promise<void>;
+  /** Results of batches that providers have run. */
+  readonly remote: RemoteResults;
   /** Name of this node in claims. */
   readonly node: string;
 }
@@ -36,10 +39,11 @@ interface Segment {
   lines: number;
   bytes: number;
   failed: number;
+  unrun: number;
 }
 
 const newSegment = (): Segment => ({
-  ...{ parts: [], usage: new Map(), held: [], last: null, lines: 0, bytes: 0, failed: 0 },
+  ...{ parts: [], usage: new Map(), held: [], last: null, lines: 0, bytes: 0, failed: 0, unrun: 0 },
   since: performance.now(),
 });
 
@@ -106,13 +110,19 @@ export async function runRange(
 /** Runs a line, which has no slot while it waits between attempts. @returns null once the range is stopped */
 async function answerLine(
   services: RangeServices,
-  { bytes }: Line,
+  { bytes, number }: Line,
   body: BatchBody,
   { holder, stop, freed }: { holder: KeyHolder; stop: AbortSignalLike; freed: Release },
 ): Promise<LineResult | null> {
   let release = freed;
+  const given = await services.remote.answerOf(body, number).catch((error: unknown) => {
+    freed();
+    throw error;
+  });
   for (let attempt = 1; ; attempt += 1) {
-    const result = await runLine(services, bytes, body, holder, attempt).finally(release);
+    const result = await runLine(services, bytes, body, { holder, attempt, given }).finally(
+      release,
+    );
     if (typeof result !== 'number') return result;
     await sleep(result, stop).catch(() => {});
     if (stop.aborted) return null;
@@ -125,7 +135,8 @@ function addResult(segment: Segment, line: Line, result: LineResult): void {
   segment.parts.push(part);
   segment.bytes += part.length;
   segment.lines += 1;
-  segment.failed += result.isFailed ? 1 : 0;
+  segment.failed += result.isFailed && !result.isUnrun ? 1 : 0;
+  segment.unrun += result.isUnrun ? 1 : 0;
   segment.last = line;
   segment.held.push(...result.held);
   for (const metered of result.usage) {
@@ -141,11 +152,11 @@ async function saveSegment(
   { store, files, node }: RangeServices,
   batch: BatchDocument,
   rangeId: number,
-  { parts, lines, failed, last, usage }: Segment,
+  { parts, lines, failed, unrun, last, usage }: Segment,
 ): Promise<void> {
   const asset = await files.write(JSONL, Buffer.concat(parts));
   const at = { offset: last!.end, number: last!.number + 1 };
-  const pending = { asset, lines, failed, at, usage: [...usage.values()] };
+  const pending = { asset, lines, failed, unrun, at, usage: [...usage.values()] };
   const decided = await changeDocument<BatchBody>(store.documents, batch, (body) => {
     const own = body.ranges.find(({ id, by }) => id === rangeId && by === node);
     return own && !own.pending ? withRange(body, { ...own, pending }) : null;
@@ -174,7 +185,7 @@ export async function settleRange(
 ): Promise<void> {
   const pending = batch.body.ranges.find(({ id }) => id === rangeId)?.pending;
   if (pending === undefined) return;
-  const { asset, usage, lines, failed, at } = pending;
+  const { asset, usage, lines, failed, unrun = 0, at } = pending;
   const charged = { keyId: batch.body.keyId, usage };
   await store.addUpload(batch.accountId, asset, Infinity, charged).catch((error: Failure) => {
     if (error.code !== 'asset_exists') throw error;
@@ -186,7 +197,7 @@ export async function settleRange(
     const counted = {
       ...body,
       segments: [...body.segments, asset],
-      succeeded: body.succeeded + lines - failed,
+      succeeded: body.succeeded + lines - failed - unrun,
       failed: body.failed + failed,
     };
     return withRange(counted, { ...rest, at, lines: own.lines - lines });

@@ -91,7 +91,7 @@ export class TextGateway {
 
   async #answer(call: TextCall): Promise<string | null> {
     const { config, upstream } = this.#services;
-    const execution = new TextExecution(call, config(), upstream);
+    const execution = new TextExecution(call, config(), call.batched?.upstream ?? upstream);
     let heldSince = performance.now();
     try {
       for (const stage of call.isWarmUp ? WARM_UP_STAGES : STAGES) {

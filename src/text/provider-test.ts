@@ -2,17 +2,14 @@ import type { ProviderTest, TestReport } from '../administration/catalog-context
 import { catalogModel } from '../config/import/price-catalog.ts';
 import {
   dialectFor,
-  headersOf,
   isRemote,
   keysOf,
   kindOf,
   type RemoteProvider,
   secretsOf,
-  urlOf,
 } from '../config/providers/provider-kinds.ts';
 import { Failure } from '../failure.ts';
 import { keysRedactor } from '../routing/redaction.ts';
-import { upstreamFailure } from '../routing/upstream-failure.ts';
 import { tryParseJson } from '../schema/json.ts';
 import { objectOf, objectsOf, textOf } from '../schema/untrusted.ts';
 import { UpstreamClient } from '../upstream/client.ts';
@@ -140,23 +137,14 @@ function adviceFor(failure: Failure): string {
 
 /** Names of the models that a provider lists. */
 async function listModels(upstream: Upstream, provider: RemoteProvider): Promise<string[]> {
-  const path = '/models';
-  const dialect = kindOf(provider).defaultDialect ?? 'chat';
-  const exchange = await upstream.open(urlOf(provider, { path, model: '' }), {
-    name: 'The provider',
-    method: 'GET',
-    headers: { ...dialectNamed(dialect).headers, ...headersOf(provider) },
-    authorize: kindOf(provider).authorize?.(provider),
+  const { headers } = dialectNamed(kindOf(provider).defaultDialect ?? 'chat');
+  const exchange = await openProvider(upstream, provider, {
+    ...{ path: '/models', model: '', method: 'GET', headers, body: {} },
     timeouts: { ...TIMEOUTS, total: LIST_MS },
-    proxy: provider.proxy,
     signal: new AbortController().signal,
   });
   const text = (await exchange.bytes(MAX_LIST_BYTES)).toString();
-  const body = tryParseJson(text) ?? text;
-  if (exchange.status < 200 || exchange.status > 299) {
-    throw upstreamFailure(exchange.status, body, { apiKey: provider.apiKey });
-  }
-  const { data, models, modelSummaries, publisherModels } = objectOf(body);
+  const { data, models, modelSummaries, publisherModels } = objectOf(tryParseJson(text));
   const list = [data, models, modelSummaries, publisherModels].find(Array.isArray);
   if (list === undefined) {
     throw invalidAnswer('an answer without a list of models');

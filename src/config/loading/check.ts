@@ -145,6 +145,9 @@ export function crossFaults(value: unknown, format: FormatValue): readonly Fault
       }
       const dialects = known.dialects ?? DIALECT_NAMES;
       expectOne([...route, 'dialect'], DIALECT_NAMES, dialects, ` for a provider of kind ${kind}`);
+      if (!known.batches) {
+        expectOne([...route, 'batches'], ['provider'], ['nothing'], ` for the kind ${kind}`);
+      }
       const ofModel = known.dialectOf?.(String(valueAt(value, [...route, 'model'])));
       const dialect = valueAt(value, [...route, 'dialect']) ?? ofModel ?? known.defaultDialect;
       if (dialect === null || MARKED_DIALECTS.some((one) => one === dialect)) continue;

@@ -63,7 +63,7 @@ function withoutId(part: Json): Json {
 
 const TOKENS = new WeakMap<object, GoogleTokens>();
 
-function authorize(provider: GoogleIdentity): Authorize {
+function authorize(provider: GoogleIdentity & Settings): Authorize {
   const tokens = TOKENS.get(provider) ?? new GoogleTokens(provider);
   TOKENS.set(provider, tokens);
   return async (_url, _request, upstream) => {

@@ -213,6 +213,11 @@ const textModel = v.strictObject({
         "Tokens that this route can read; a request that is too long tries the next route with more. Unset: the model's.",
       ),
       dialect: optional(v.picklist(DIALECT_NAMES), 'Wire format of requests to it.'),
+      batches: optional(
+        v.picklist(['provider']),
+        "provider: batches whose requests all are in the route's format and for this model go to the provider's own " +
+          "batches. unset: Oriel's workers run them.",
+      ),
       onUnsupported,
       promptCaching: optional(
         v.picklist(['off', 'auto']),

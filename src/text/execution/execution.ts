@@ -265,6 +265,8 @@ export interface TextCall {
   readonly isWarmUp?: boolean;
   /** Keeps the answer in place of the store's usual way. Resolves with whether it is to be charged. */
   readonly keep?: (stored: StoredResponse) => Promise<boolean>;
+  /** What takes the place of a provider, of which only routes with `batches` are tried. */
+  readonly batched?: { readonly provider: string; readonly upstream: Upstream } | undefined;
   /** Filled while the request is answered. */
   readonly report: TextReport;
 }

@@ -104,7 +104,11 @@ export interface ProviderRequest {
   readonly headers: Readonly<Record<string, string>>;
   /** Absent or null where the request is not traced. */
   readonly trace?: Trace | null;
+  /** POST by default. */
+  readonly method?: 'GET';
   readonly body: Json;
+  /** What is sent in place of the body. */
+  readonly content?: AsyncGenerator<Buffer, void>;
   readonly timeouts: Timeouts;
   readonly signal: AbortSignalLike;
 }
@@ -113,7 +117,7 @@ export interface ProviderRequest {
 export function openProvider(
   upstream: Upstream,
   provider: RemoteProvider,
-  { headers: own, trace, body, timeouts, signal, ...address }: ProviderRequest,
+  { headers: own, trace, method, body, content, timeouts, signal, ...address }: ProviderRequest,
 ): Promise<UpstreamResponse> {
   const { apiKey } = provider;
   const { path, model } = address;
@@ -122,8 +126,11 @@ export function openProvider(
   const headers = requestHeaders(provider, traceparent ? { ...own, traceparent } : own);
   const opening = upstream.open(urlOf(provider, address), {
     name: 'The provider',
-    exchange: { model, path },
-    body: JSON.stringify(kind.body?.(body, address, headers, provider) ?? body),
+    // What is no request to a model is not recorded.
+    ...(model !== '' && { exchange: { model, path } }),
+    ...(method
+      ? { method }
+      : { body: content ?? JSON.stringify(kind.body?.(body, address, headers, provider) ?? body) }),
     headers,
     authorize: kind.authorize?.(provider),
     timeouts,

@@ -32,7 +32,11 @@ export const askRoutes: Stage = async (execution, services) => {
   execution.cache = cache;
   const deadline = performance.now() + longestTotal(config, model.routes);
   const isSpreading = isSpread(model);
-  const candidates = services.routing.candidatesOf(model, request.stream ? 'stream' : 'whole');
+  const all = services.routing.candidatesOf(model, request.stream ? 'stream' : 'whole');
+  const batching = all.filter(
+    ({ route }) => route.batches && route.provider === call.batched?.provider,
+  );
+  const candidates = batching.length > 0 ? batching : all;
   let firstFrameAt: number | null = null;
   call.response.onFirstFrame = () => {
     firstFrameAt = performance.now();

@@ -1,0 +1,224 @@
+import {
+  dialectFor,
+  keysOf,
+  kindOf,
+  type RemoteProvider,
+} from '../config/providers/provider-kinds.ts';
+import type { Config } from '../config/settings/schema.ts';
+import { Failure } from '../failure.ts';
+import { timeoutsOf } from '../routing/retry-policy.ts';
+import { nonEmptyTextOf } from '../schema/untrusted.ts';
+import type { NewAsset } from '../store/asset.ts';
+import { changeDocument, type DocumentKey } from '../store/document.ts';
+import { newId } from '../store/identifier.ts';
+import { findHolder } from '../store/key.ts';
+import type { KeyHolder } from '../store/store.ts';
+import type { Ledger } from '../text/billing/meter.ts';
+import { TextReport } from '../text/canonical/report.ts';
+import { dialectAt } from '../text/dialects/registry.ts';
+import { openProvider, type ProviderRequest } from '../text/execution/upstream-request.ts';
+import { readJson } from '../text/relay/upstream-response.ts';
+import type { AbortSignalLike } from '../upstream/abort-signal.ts';
+import type { Upstream, UpstreamResponse } from '../upstream/response.ts';
+import { responseChunks } from '../upstream/response-chunks.ts';
+import type { BatchBody, BatchDocument, BatchEnd, RemoteBatch } from './batch.ts';
+import { linesOf, MESSAGES, parseLine } from './input.ts';
+import { factorOf, wholeTextCall } from './line-runner.ts';
+import type { RangeServices } from './range-run.ts';
+import { JSONL } from './stored-files.ts';
+
+interface RemoteServices extends RangeServices {
+  readonly upstream: Upstream;
+}
+
+/** Milliseconds after its expiry until the end of a batch at a provider is not waited for any more. */
+const MAX_DELAY = 3_600_000;
+
+/** The provider that runs a batch by its own batches; null where Oriel's workers run it. */
+export function remoteOf(
+  endpoint: string,
+  names: ReadonlySet<string>,
+  { models, providers }: Config,
+): RemoteBatch | null {
+  const model = models[names.size === 1 ? [...names][0]! : ''];
+  const route = model?.type === 'text' && model.routes.find(({ batches }) => batches);
+  const provider = route && providers[route.provider];
+  if (!provider || !kindOf(provider).batches || endpoint === '/v1/completions') return null;
+  const isSame = dialectFor(route, provider, '') === dialectAt(endpoint)?.name;
+  return isSame ? { provider: route.provider } : null;
+}
+
+/** Whether no line can be worked on, since the provider has them. */
+export const isAtProvider = ({ remote }: BatchBody) => remote != null && !remote.results;
+
+type Ask = (path: string, request?: Partial<ProviderRequest>) => Promise<UpstreamResponse>;
+
+/** Passes a batch to its provider, or a cancellation; else takes its results if it has ended there. */
+export async function advanceRemote(
+  services: RemoteServices,
+  key: DocumentKey,
+  signal: AbortSignalLike,
+): Promise<void> {
+  const { store, config, upstream, files } = services;
+  const batch = (await store.documents.find(key)) as BatchDocument | undefined;
+  if (!batch?.isOpen || !isAtProvider(batch.body)) return;
+  const { expires, status, endpoint } = batch.body;
+  const remote = batch.body.remote!;
+  const set = async (next: RemoteBatch | null) =>
+    void (await changeDocument<BatchBody>(store.documents, batch, (body) => ({
+      body: { ...body, remote: next },
+    })));
+  const configured = config().providers[remote.provider] as RemoteProvider;
+  const [apiKey] = keysOf(configured);
+  const provider = { ...configured, ...(apiKey !== undefined && { apiKey }) } as RemoteProvider;
+  const { headers } = dialectAt(endpoint)!;
+  const timeouts = timeoutsOf(config(), provider);
+  const ask: Ask = (path, more = { method: 'GET' }) =>
+    openProvider(upstream, provider, {
+      path,
+      model: '',
+      headers,
+      body: {},
+      timeouts,
+      signal,
+      ...more,
+    });
+  const isCut = status === 'cancelling' || expires <= store.now;
+  if (remote.id === undefined) {
+    const id = isCut ? null : await submit(services, batch, ask, signal).catch(ifRefused);
+    return set(id === null ? null : { ...remote, id });
+  }
+  if (expires + MAX_DELAY <= store.now) return set({ ...remote, results: [], ended: 'expired' });
+  const isInline = endpoint === MESSAGES;
+  const path = `${isInline ? '/messages' : ''}/batches/${encodeURIComponent(remote.id)}`;
+  if (isCut && !remote.isCancelled) {
+    await ask(`${path}/cancel`, {}).then(readJson).catch(ifRefused);
+    return set({ ...remote, isCancelled: true });
+  }
+  const state = await ask(path).then(readJson);
+  const how = String(state['processing_status'] ?? state['status']);
+  // The provider found a fault in the requests: Oriel's workers find out in which.
+  if (how === 'failed') return set(null);
+  if (!/^(?:ended|completed|expired|cancelled)$/.test(how)) return;
+  const ids = [state['output_file_id'], state['error_file_id']].flatMap(
+    (id) => nonEmptyTextOf(id) ?? [],
+  );
+  const sources = ids.map((id) => `/files/${encodeURIComponent(id)}/content`);
+  const results: NewAsset[] = [];
+  for (const source of isInline ? [`${path}/results`] : sources) {
+    const asset = await files.write(JSONL, responseChunks(await ask(source)));
+    await store.addUpload(key.accountId, asset, Infinity);
+    results.push(asset);
+  }
+  const cut = status === 'cancelling' ? 'cancelled' : 'expired';
+  const ended = how === 'ended' ? (isCut ? cut : 'completed') : (how as BatchEnd);
+  return set({ ...remote, results, ended });
+}
+
+/** Resolves with null for a refusal that the same request would get again. */
+function ifRefused(error: unknown): null {
+  const status = error instanceof Failure ? (error.upstreamStatus ?? 500) : 500;
+  if (status < 400 || status >= 500 || [408, 409, 425, 429].includes(status)) throw error;
+  return null;
+}
+
+/** Sends the requests of a batch. @returns the provider's identifier; null where it gets none of them */
+async function submit(
+  services: RemoteServices,
+  { accountId, body, id }: BatchDocument,
+  ask: Ask,
+  signal: AbortSignalLike,
+): Promise<string | null> {
+  const { store, assets, files, config } = services;
+  const { endpoint, input, keyId } = body;
+  const holder = await findHolder(store, accountId, keyId);
+  const isInline = endpoint === MESSAGES;
+  let [cost, count] = [0, 0];
+  const content = async function* () {
+    for await (const { bytes, number } of linesOf(
+      assets.chunks(input),
+      config().server.bodyLimit,
+    )) {
+      if (signal.aborted) throw new Failure('service_error', 'the batch is stopped');
+      const wire = await wireOf(services, bytes, body, holder!);
+      if (wire === null) continue;
+      cost += wire.cost;
+      const own = isInline
+        ? `"params":${wire.text}}`
+        : `"method":"POST","url":"${endpoint}","body":${wire.text}}\n`;
+      const start = isInline ? (count === 0 ? '{"requests":[' : ',') : '';
+      count += 1;
+      yield Buffer.from(`${start}{"custom_id":"line-${number}",${own}`);
+    }
+    if (isInline) yield Buffer.from(']}');
+  };
+  const asset = await files.write(JSONL, content());
+  try {
+    // The provider runs all of them: the account must be able to pay.
+    const held = await store.reserve(accountId, keyId, Math.ceil(cost)).catch(() => null);
+    if (held === null || count === 0) return null;
+    await store.release(held);
+    const send = async (path: string, request: Partial<ProviderRequest>) =>
+      nonEmptyTextOf((await ask(path, request).then(readJson))['id']);
+    if (isInline) {
+      const headers = { ...dialectAt(endpoint)!.headers, 'content-length': String(asset.bytes) };
+      return await send('/messages/batches', { headers, content: assets.chunks(asset) });
+    }
+    const file = await send('/files', formWith(asset, `${id}.jsonl`, assets.chunks(asset)));
+    return await send('/batches', {
+      body: { input_file_id: file, endpoint, completion_window: '24h' },
+    });
+  } finally {
+    await files.discard(accountId, [asset]);
+  }
+}
+
+/** A form with a file for a batch, whose content is read while it is sent. */
+function formWith({ bytes }: NewAsset, filename: string, chunks: AsyncIterable<Buffer>) {
+  const boundary = newId('form');
+  const field = `--${boundary}\r\ncontent-disposition: form-data; name=`;
+  const head = `${field}"purpose"\r\n\r\nbatch\r\n${field}"file"; filename="${filename}"\r\n\r\n`;
+  const tail = `\r\n--${boundary}--\r\n`;
+  const content = (async function* () {
+    yield Buffer.from(head);
+    yield* chunks;
+    yield Buffer.from(tail);
+  })();
+  const type = `multipart/form-data; boundary=${boundary}`;
+  const length = String(head.length + bytes + tail.length);
+  return { content, headers: { 'content-type': type, 'content-length': length } };
+}
+
+/**
+ * The request to the provider for a line, and the most that it costs. It passes all stages of a request until it would be
+ * sent; null where one of them refuses it, so that it runs with the others later and gets its failure.
+ */
+async function wireOf(
+  { text, config }: RemoteServices,
+  bytes: Buffer,
+  { endpoint, tags, remote }: BatchBody,
+  holder: KeyHolder,
+): Promise<{ readonly text: string; readonly cost: number } | null> {
+  let [wire, cost] = ['', 0];
+  const report = new TextReport(null, tags);
+  const upstream: Upstream = {
+    async open(_url, { body }) {
+      wire ||= String(body);
+      throw new Failure('invalid_request', 'not sent', { code: 'not_supported_by_model' });
+    },
+  };
+  const ledger: Ledger = {
+    async reserve(accountId, keyId, amount) {
+      cost = amount;
+      return { id: '', accountId, keyId, amount: 0 };
+    },
+    release: async () => {},
+    settle: async () => 0,
+  };
+  const { body } = parseLine(bytes, endpoint);
+  const call = { requestId: newId('req'), body, headers: {}, holder, report, ledger };
+  const batched = { provider: remote!.provider, upstream };
+  const asked = { ...call, ...wholeTextCall(endpoint), isBackground: true as const, batched };
+  await text.answer(asked).catch(() => {});
+  return wire ? { text: wire, cost: cost * factorOf(config().models[report.model!]) } : null;
+}

@@ -1,0 +1,77 @@
+import type { AssetStorage } from '../assets/storage/asset-storage.ts';
+import { tryParseJson } from '../schema/json.ts';
+import { objectOf } from '../schema/untrusted.ts';
+import type { NewAsset } from '../store/asset.ts';
+import type { Upstream } from '../upstream/response.ts';
+import type { BatchBody, RemoteBatch } from './batch.ts';
+import { linesOf } from './input.ts';
+
+/** The provider's answer to one line. */
+export interface RemoteAnswer {
+  readonly status: number;
+  readonly body: unknown;
+}
+
+/** Where the result of each line is in a file of the provider, by the name of the line. */
+type Places = ReadonlyMap<unknown, readonly [NewAsset, { first: number; last: number }]>;
+
+/** Finds the results of lines in files of providers, whose order may be any. */
+export class RemoteResults {
+  readonly #assets: AssetStorage;
+  #known: { readonly id: string; readonly places: Promise<Places> } | null = null;
+
+  constructor(assets: AssetStorage) {
+    this.#assets = assets;
+  }
+
+  /** The provider's answer to a line; `unrun` where it ended before; null where the line was not sent to it. */
+  async answerOf({ remote }: BatchBody, line: number): Promise<RemoteAnswer | 'unrun' | null> {
+    if (!remote?.results) return null;
+    const id = remote.id!;
+    if (this.#known?.id !== id) this.#known = { id, places: this.#read(remote) };
+    this.#known.places.catch(() => {
+      this.#known = null;
+    });
+    const place = (await this.#known.places).get(`line-${line}`);
+    if (place === undefined) return remote.ended === 'completed' ? null : 'unrun';
+    const chunks: Buffer[] = [];
+    const [asset, range] = place;
+    for await (const chunk of this.#assets.chunks(asset, { range })) chunks.push(chunk);
+    return answerIn(parsed(Buffer.concat(chunks)));
+  }
+
+  async #read({ results = [] }: RemoteBatch): Promise<Places> {
+    const places = new Map<unknown, readonly [NewAsset, { first: number; last: number }]>();
+    for (const asset of results) {
+      for await (const { bytes, end } of linesOf(this.#assets.chunks(asset), Infinity)) {
+        const range = { first: end - 1 - bytes.length, last: end - 2 };
+        places.set(parsed(bytes)['custom_id'], [asset, range]);
+      }
+    }
+    return places;
+  }
+}
+
+const parsed = (bytes: Buffer) => objectOf(tryParseJson(bytes.toString()));
+
+/** Reads a result of OpenAI or of Anthropic. */
+function answerIn(line: Readonly<Record<string, unknown>>): RemoteAnswer | 'unrun' {
+  const { type, message, error } = objectOf(line['result']);
+  if (type === 'succeeded') return { status: 200, body: message };
+  const isInvalid = objectOf(objectOf(error)['error'])['type'] === 'invalid_request_error';
+  if (type === 'errored') return { status: isInvalid ? 400 : 500, body: error };
+  const { status_code: status, body } = objectOf(line['response']);
+  return typeof status === 'number' ? { status, body } : 'unrun';
+}
+
+/** A provider that answers one request with a result of its batch. */
+export function upstreamWith({ status, body }: RemoteAnswer): Upstream {
+  const bytes = Buffer.from(JSON.stringify(body));
+  return {
+    open: async () => ({
+      ...{ status, headers: { 'content-type': 'application/json' }, resume() {}, abort() {} },
+      bytes: async () => bytes,
+      read: async (onData) => void onData(bytes),
+    }),
+  };
+}

@@ -1,0 +1,136 @@
+import Anthropic from '@anthropic-ai/sdk';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { OWNER_KEY, startDaemon } from '../daemon.ts';
+import { temporaryFolder } from '../oriel.ts';
+import { settled } from '../text/account.ts';
+import { gatewayConfig } from '../text/gateway-daemon.ts';
+import { chatBody, clientOf, createBatch, endOf, lineOf, resultsIn } from './batch-client.ts';
+import { RemoteProvider } from './remote-provider.ts';
+
+let remote: Awaited<ReturnType<typeof RemoteProvider.start>>;
+beforeAll(async () => {
+  remote = await RemoteProvider.start();
+});
+afterAll(() => remote.close());
+beforeEach(() => remote.reset());
+
+async function start(data = temporaryFolder()) {
+  const model = (provider: string, name: string) => ({
+    ...{ type: 'text', price: { input: 1000, output: 1000, batch: 0.5 }, maxOutputTokens: 100 },
+    routes: [{ provider, model: name, batches: 'provider' }],
+  });
+  const base = gatewayConfig(remote.url) as { models: object };
+  const models = {
+    ...base.models,
+    gpt: model('openai', 'up-gpt'),
+    claude: model('anthropic', 'up-claude'),
+  };
+  return { data, daemon: await startDaemon({ data, config: { ...base, models } }) };
+}
+
+const lines = (contents: readonly string[], model = 'gpt') =>
+  contents.map((content, index) => lineOf(`r${index}`, chatBody(content, model)));
+
+/** Resolves once the provider was sent such a request. */
+const seen = (request: string) =>
+  expect.poll(() => remote.seen, { timeout: 20_000, interval: 20 }).toContain(request);
+
+describe('a batch of a route with batches: provider', () => {
+  it('is run by the provider through a restart, and charged once for each line', async () => {
+    const first = await start();
+    const before = (await settled(first.daemon, OWNER_KEY, 0)).credits.spent;
+    const created = await createBatch(clientOf(first.daemon.url), lines(['one', 'bad', 'two']));
+    await seen('GET /v1/batches/b1');
+    await first.daemon.stop('SIGKILL');
+    remote.state = 'completed';
+    const { daemon } = await start(first.data);
+    const client = clientOf(daemon.url);
+    const ended = await endOf(client, created.id);
+    expect(ended).toMatchObject({
+      status: 'completed',
+      request_counts: { total: 3, completed: 2, failed: 1 },
+    });
+    expect(remote.lines.map(({ body }) => body.model)).toEqual(['up-gpt', 'up-gpt', 'up-gpt']);
+    const results = await resultsIn(client, ended.output_file_id);
+    expect(
+      results.map(({ custom_id, response: { body } }) => [
+        custom_id,
+        body.model,
+        body.choices[0].message.content,
+      ]),
+    ).toEqual([
+      ['r0', 'gpt', 're: one'],
+      ['r2', 'gpt', 're: two'],
+    ]);
+    const [failed] = await resultsIn(client, ended.error_file_id);
+    expect(failed).toMatchObject({
+      custom_id: 'r1',
+      response: { status_code: 400, body: { error: { message: 'a bad word' } } },
+    });
+    const { spent } = (await settled(daemon, OWNER_KEY, before)).credits;
+    expect(spent - before).toBeCloseTo(2 * 15 * 0.0005, 6);
+    expect(remote.seen.filter((one) => one.startsWith('POST'))).toEqual([
+      'POST /v1/files',
+      'POST /v1/batches',
+    ]);
+  });
+
+  it('is cancelled at the provider, whose results so far count', async () => {
+    const { daemon } = await start();
+    const client = clientOf(daemon.url);
+    const created = await createBatch(client, lines(['one', 'slow']));
+    await seen('GET /v1/batches/b1');
+    expect((await client.batches.cancel(created.id)).status).toBe('cancelling');
+    const ended = await endOf(client, created.id);
+    expect(ended).toMatchObject({
+      status: 'cancelled',
+      request_counts: { total: 2, completed: 1, failed: 0 },
+    });
+    expect(remote.seen).toContain('POST /v1/batches/b1/cancel');
+    expect(await resultsIn(client, ended.error_file_id)).toMatchObject([
+      { custom_id: 'r1', error: { code: 'batch_cancelled' } },
+    ]);
+  });
+
+  it('is run inline at Anthropic', async () => {
+    const { daemon } = await start();
+    const { batches } = new Anthropic({ apiKey: OWNER_KEY, baseURL: daemon.url }).messages;
+    const request = (custom_id: string, content: string) => ({
+      custom_id,
+      params: { model: 'claude', max_tokens: 9, messages: [{ role: 'user' as const, content }] },
+    });
+    const created = await batches.create({ requests: [request('a', 'one'), request('b', 'bad')] });
+    await seen('GET /v1/messages/batches/b1');
+    remote.state = 'ended';
+    await expect
+      .poll(async () => (await batches.retrieve(created.id)).processing_status, { timeout: 20_000 })
+      .toBe('ended');
+    const results: unknown[] = [];
+    for await (const result of await batches.results(created.id)) results.push(result);
+    expect(results).toMatchObject([
+      {
+        custom_id: 'a',
+        result: { type: 'succeeded', message: { model: 'claude', content: [{ text: 're: one' }] } },
+      },
+      { custom_id: 'b', result: { type: 'errored', error: { error: { message: 'a bad word' } } } },
+    ]);
+  });
+
+  it.each([
+    ['several models', () => [...lines(['one']), lineOf('x', chatBody('two', 'to-chat'))], 200],
+    ['another format', () => lines(['one'], 'claude'), 200],
+    ['a refusal of the provider', () => lines(['one']), 400],
+  ])('is run by workers of Oriel with %s', async (_, input, status) => {
+    const { daemon } = await start();
+    remote.status = status;
+    const ended = await endOf(
+      clientOf(daemon.url),
+      (await createBatch(clientOf(daemon.url), input())).id,
+    );
+    expect(ended.status).toBe('completed');
+    expect(remote.seen).toContainEqual(
+      expect.stringMatching(/^POST \/v1\/(?:chat\/completions|messages)$/),
+    );
+    expect(remote.seen).not.toContain('GET /v1/batches/b1');
+  });
+});
