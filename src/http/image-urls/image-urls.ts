@@ -90,7 +90,7 @@ export class ImageUrls {
     const limits = { ...limitsOf(batch), deadline };
     const { source, release } = await found.open();
     try {
-      const end = await takeTurn(this.#renders, found.owner);
+      const end = await takeTurn(this.#renders, found.owner, AbortSignal.timeout(images.timeout));
       const job = { operation: run.name, options, source, limits };
       const result = await this.#context.pool.run(job, { client: CLIENT }).finally(end);
       if (!result.ok) throw failureOf(result.error);

@@ -32,13 +32,17 @@ export interface FoundSource {
   open(): Promise<{ readonly source: Source; readonly release: Release }>;
 }
 
-/** Waits for a permit. @throws Failure 503 `overloaded` if too many of the owner wait already */
+/** Waits for a permit. @throws Failure 503 `overloaded` if too many of the owner wait already, or once the signal aborts */
 export async function takeTurn(
   semaphore: FairSemaphore,
   owner: string,
-  signal?: AbortSignal,
+  signal: AbortSignal,
 ): Promise<Release> {
-  if (semaphore.waitingOf(owner) < MAX_WAITING) return semaphore.acquire(owner, signal);
+  try {
+    if (semaphore.waitingOf(owner) < MAX_WAITING) return await semaphore.acquire(owner, signal);
+  } catch {
+    // It has waited for too long.
+  }
   const message = 'too many images of this source are being made; request this one later';
   throw new Failure('service_error', message, { code: 'overloaded', retryAfter: 2 });
 }
