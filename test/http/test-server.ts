@@ -8,6 +8,7 @@ import { promisify } from 'node:util';
 import { pino } from 'pino';
 import * as v from 'valibot';
 import { afterAll, beforeAll, onTestFinished } from 'vitest';
+import '../../src/text/built-in-dialects.ts';
 import { DiskStorage } from '../../src/assets/disk/disk-storage.ts';
 import { type Config, configSchema } from '../../src/config/settings/schema.ts';
 import { DividedLimits } from '../../src/http/limits/request-limits.ts';
