@@ -24,7 +24,7 @@ const MIN_WINDOWS = 3;
 /** Smaller parts of the largest face's side are patterns, or people in the background. */
 const MIN_SHARE = 0.4;
 
-/** Finds faces that look at the camera, the largest first. Takes a twentieth of a second. */
+/** Finds faces that look at the camera, the largest first. Takes about 0.3 s of CPU. */
 export async function findFaces({ sharp }: ImageInput, frame: Sharp): Promise<Region[]> {
   const { data, info } = await frame
     .clone()
@@ -82,8 +82,10 @@ function windowTest(stages: readonly Stage[], pixels: Uint8Array, width: number)
     for (const { threshold, alpha, bright, dark } of compiled) {
       sum = 0;
       for (let feature = 0; feature < bright.length; feature += 1) {
-        let [least, most] = [256, -1];
-        const [above, below] = [bright[feature]!, dark[feature]!];
+        let least = 256;
+        let most = -1;
+        const above = bright[feature]!;
+        const below = dark[feature]!;
         for (let place = 0; place < above.length; place += 2) {
           least = Math.min(least, levels[above[place]!]![at + above[place + 1]!]!);
         }
@@ -100,6 +102,7 @@ function windowTest(stages: readonly Stage[], pixels: Uint8Array, width: number)
 
 /** The mean of each pixel and of those at a distance to the right and below; 0 beyond the last. */
 function averaged(pixels: Uint8Array, width: number, distance: number): Uint8Array {
-  const places = [0, distance, distance * width, distance * (width + 1)];
-  return pixels.map((_, at) => places.reduce((sum, place) => sum + pixels[at + place]!, 0) >> 2);
+  const next = distance * width;
+  const pair = (at: number) => pixels[at]! + pixels[at + distance]!;
+  return pixels.map((_, at) => (pair(at) + pair(at + next)) >> 2);
 }

@@ -8,7 +8,7 @@ import {
   difference,
   differencePicture,
 } from '../../images/similarity/difference.ts';
-import { field, number, withDefault } from '../../schema/fields.ts';
+import { field, number, optional, withDefault } from '../../schema/fields.ts';
 import type { ThreadOperation } from '../definition/operation.ts';
 import { defineSet } from '../definition/set.ts';
 
@@ -82,25 +82,10 @@ async function readSamples(input: ImageInput, size?: Size) {
 }
 
 export const compareFields = {
-  minSsim: v.optional(
-    field(number(0, 1), 'lowest SSIM that passes; the command exits with 1 below it'),
-  ),
-  minPsnr: v.optional(
-    field(
-      number(0, 1000),
-      'lowest PSNR that passes, in decibels; the command exits with 1 below it',
-    ),
-  ),
-  resize: withDefault(
-    v.boolean(),
-    false,
-    'scale images to the size of the reference, instead of failing on another size',
-  ),
-  fullSize: withDefault(
-    v.boolean(),
-    false,
-    'measure SSIM at full size, instead of reducing the shorter side to about 256 pixels',
-  ),
+  minSsim: optional(number(0, 1), 'lowest SSIM that passes; the command exits with 1 below it'),
+  minPsnr: optional(number(0, 1000), 'lowest PSNR that passes, in decibels, in the same way'),
+  resize: withDefault(v.boolean(), false, 'scale images to the size of the reference'),
+  fullSize: withDefault(v.boolean(), false, 'measure SSIM without reducing large images'),
 };
 
 export const compareSet = defineSet({

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { groupSimilar, hashDistance, MAX_THRESHOLD } from '../../images/similarity/similar.ts';
-import { field, integer } from '../../schema/fields.ts';
+import { integer, withDefault } from '../../schema/fields.ts';
 import { defineSet } from '../definition/set.ts';
 import { type Fingerprint, fingerprint } from './fingerprint.ts';
 
@@ -88,19 +88,15 @@ function byText(one: string, other: string): number {
 }
 
 export const duplicatesFields = {
-  perceptual: v.optional(
-    field(
-      v.picklist(['phash', 'dhash', 'none']),
-      'hash that finds similar pictures; none finds only equal bytes, in files of any kind',
-    ),
+  perceptual: withDefault(
+    v.picklist(['phash', 'dhash', 'none']),
     'phash',
+    'hash that finds similar pictures; none finds only equal bytes, in files of any kind',
   ),
-  threshold: v.optional(
-    field(
-      integer(0, MAX_THRESHOLD),
-      'largest difference between hashes of similar pictures, in bits of 64',
-    ),
+  threshold: withDefault(
+    integer(0, MAX_THRESHOLD),
     6,
+    'largest difference between hashes of similar pictures, in bits of 64',
   ),
 };
 
@@ -114,9 +110,7 @@ export const duplicates = defineSet({
   set: {
     each: fingerprint.name,
     adds: {
-      groups: v.array(
-        v.object({ keep: v.looseObject({}), duplicates: v.array(v.looseObject({})) }),
-      ),
+      groups: v.array(v.looseObject({ duplicates: v.array(v.looseObject({})) })),
     },
     async finish({ results }, { threshold }) {
       const candidates = results.flatMap(({ index, inputFilename, originalSize, data }) =>

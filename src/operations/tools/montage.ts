@@ -16,7 +16,7 @@ import { fontField } from '../../images/layers/fonts.ts';
 import { drawLayer, type LayerPixels } from '../../images/layers/layer.ts';
 import { openTextLayer } from '../../images/layers/text-layer.ts';
 import { distinctWarnings } from '../../images/output.ts';
-import { field, integer, parseFields } from '../../schema/fields.ts';
+import { field, integer, parseFields, withDefault } from '../../schema/fields.ts';
 import { fillTemplate, placeholderFault } from '../definition/name-template.ts';
 import type { ThreadOperation } from '../definition/operation.ts';
 import { beginProgress, encodeResult } from '../definition/run-steps.ts';
@@ -217,13 +217,7 @@ export const montageFields = {
     }),
     '300x300',
   ),
-  fit: v.optional(
-    field(
-      v.picklist(['contain', 'cover']),
-      'whether images fit into cells, or fill and are cropped',
-    ),
-    'contain',
-  ),
+  fit: withDefault(v.picklist(['contain', 'cover']), 'contain', 'cover fills cells and crops'),
   gap: v.optional(field(integer(0, 1000), 'pixels between and around cells'), 10),
   label: v.optional(
     field(

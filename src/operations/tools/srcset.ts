@@ -2,7 +2,7 @@ import { relative } from 'node:path';
 import * as v from 'valibot';
 import { encodingFields } from '../../images/encoding/options.ts';
 import { FORMATS, OUTPUT_FORMATS, type OutputFormat } from '../../images/formats.ts';
-import { field } from '../../schema/fields.ts';
+import { field, withDefault } from '../../schema/fields.ts';
 import type { FileRecord, OutputRecord } from '../batch/batch-record.ts';
 import { defineSet } from '../definition/set.ts';
 import type { Recipe } from '../recipe/recipe.ts';
@@ -63,19 +63,10 @@ export const srcsetFields = {
     'avif,webp,jpeg',
   ),
   ...encodingFields,
-  sizes: v.optional(
-    text('width of the image on the page', 'a value of the attribute sizes'),
-    '100vw',
-  ),
+  sizes: v.optional(text('width of the image on the page', 'a value of sizes'), '100vw'),
   baseUrl: v.optional(baseUrlField()),
   alt: v.optional(text('alternative text; empty for decorative images', 'a text')),
-  loading: v.optional(
-    field(
-      v.picklist(['lazy', 'eager']),
-      'when browsers load the image; eager for images that are seen first',
-    ),
-    'lazy',
-  ),
+  loading: withDefault(v.picklist(['lazy', 'eager']), 'lazy', 'eager for images seen first'),
 };
 
 type SrcsetOptions = v.InferOutput<v.StrictObjectSchema<typeof srcsetFields, undefined>>;
@@ -102,13 +93,12 @@ export const srcset = defineSet({
   set: {
     each: run.name,
     adds: {},
-    async finish({ results }, options) {
-      const described = results.map((record) => {
-        const data = snippetOf(record, undefined, options);
-        return data ? { ...record, data: { ...record.data, ...data } } : record;
-      });
-      return { results: described };
-    },
+    finish: async ({ results }, options) => ({
+      results: results.map((record) => ({
+        ...record,
+        ...(record.outputs && { data: { ...snippetOf(record, undefined, options) } }),
+      })),
+    }),
   },
 });
 
