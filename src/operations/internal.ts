@@ -1,5 +1,6 @@
+import type { SetOperation } from './batch/set.ts';
 import type { ThreadOperation } from './definition/operation.ts';
-import type { SetOperation } from './definition/set.ts';
+import { srcset } from './recipe/srcset.ts';
 import { render } from './sandbox/render.ts';
 import { compare, compareSet } from './tools/compare.ts';
 import { duplicates } from './tools/duplicates.ts';
@@ -8,7 +9,6 @@ import { fingerprint } from './tools/fingerprint.ts';
 import { inspect } from './tools/inspect.ts';
 import { montage, montageCell, montageSheet } from './tools/montage.ts';
 import { preview } from './tools/preview.ts';
-import { srcset } from './tools/srcset.ts';
 import { verify } from './tools/verify.ts';
 
 /** Operations for other commands and parts of the daemon, without an endpoint or documentation of their own. */

@@ -1,10 +1,10 @@
 import * as v from 'valibot';
 import { formatField } from '../../images/encoding/options.ts';
+import { srcsetFields } from '../../operations/recipe/srcset.ts';
 import { compareFields } from '../../operations/tools/compare.ts';
 import { duplicatesFields } from '../../operations/tools/duplicates.ts';
 import { faviconFields } from '../../operations/tools/favicon.ts';
 import { montageFields } from '../../operations/tools/montage.ts';
-import { srcsetFields } from '../../operations/tools/srcset.ts';
 import { field, integer } from '../../schema/fields.ts';
 import { flag, textField, textFlag } from '../command/command.ts';
 

@@ -1,7 +1,7 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import type { FileRecord } from '../../operations/batch/batch-record.ts';
 import type { Operation } from '../../operations/definition/operation.ts';
-import { snippetOf, srcset } from '../../operations/tools/srcset.ts';
+import { snippetOf, srcset } from '../../operations/recipe/srcset.ts';
 import { chooseReport, type ReportChooser } from '../batch/image-choices.ts';
 import { outputFlags } from '../batch/image-flags.ts';
 import { runImageCommand } from '../batch/image-run.ts';

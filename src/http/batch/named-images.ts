@@ -1,6 +1,6 @@
 import { Failure } from '../../failure.ts';
+import type { SetOperation } from '../../operations/batch/set.ts';
 import type { NamedImages } from '../../operations/definition/job.ts';
-import type { SetOperation } from '../../operations/definition/set.ts';
 import type { Form } from '../uploads/form.ts';
 import { sentFiles } from '../uploads/form.ts';
 import type { FileField, FormShape } from '../uploads/parts.ts';

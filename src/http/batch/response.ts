@@ -7,9 +7,9 @@ import { checkFileSize, DEFAULT_LIMITS, type Limits } from '../../images/limits.
 import { Batch } from '../../operations/batch/batch.ts';
 import type { BatchResult, FileRecord } from '../../operations/batch/batch-record.ts';
 import type { BatchInput } from '../../operations/batch/process-files.ts';
+import type { SetOperation } from '../../operations/batch/set.ts';
 import { type BatchZip, createZip } from '../../operations/batch/zip.ts';
 import type { JobImage, NamedImages } from '../../operations/definition/job.ts';
-import type { SetOperation } from '../../operations/definition/set.ts';
 import type { AppContext } from '../request/app-context.ts';
 import { readTags } from '../request/tags.ts';
 import { abortable } from '../transport/client-disconnect.ts';

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { FairSemaphore, type Release } from '../../fair-semaphore.ts';
 import { checkSides, DEFAULT_LIMITS } from '../../images/limits.ts';
-import type { SetOperation } from '../../operations/definition/set.ts';
+import type { SetOperation } from '../../operations/batch/set.ts';
 import { SET_OPERATIONS } from '../../operations/internal.ts';
 import { OPERATIONS } from '../../operations/registry.ts';
 import { fieldsOf, fromText, parseFields } from '../../schema/fields.ts';

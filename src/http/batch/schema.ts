@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import type { SetOperation } from '../../operations/definition/set.ts';
+import type { SetOperation } from '../../operations/batch/set.ts';
 import { fieldsOf } from '../../schema/fields.ts';
 import { jsonSchemaOf, withSample } from '../openapi/openapi.ts';
 import type { FileField } from '../uploads/parts.ts';

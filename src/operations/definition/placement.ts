@@ -19,7 +19,7 @@ export const GRAVITIES = [
 /** Places that the content decides: where colours and skin attract the eye, or where detail is. */
 export const STRATEGIES = ['attention', 'entropy'] as const;
 
-export type Gravity = (typeof GRAVITIES)[number];
+type Gravity = (typeof GRAVITIES)[number];
 
 type Strategy = (typeof STRATEGIES)[number];
 

@@ -9,8 +9,8 @@ import {
   differencePicture,
 } from '../../images/similarity/difference.ts';
 import { field, number, optional, withDefault } from '../../schema/fields.ts';
+import { defineSet } from '../batch/set.ts';
 import type { ThreadOperation } from '../definition/operation.ts';
-import { defineSet } from '../definition/set.ts';
 
 interface CompareOptions {
   /** Path of the image that the file is compared with, or its name among those of the job. */

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { groupSimilar, hashDistance, MAX_THRESHOLD } from '../../images/similarity/similar.ts';
 import { integer, withDefault } from '../../schema/fields.ts';
-import { defineSet } from '../definition/set.ts';
+import { defineSet } from '../batch/set.ts';
 import { type Fingerprint, fingerprint } from './fingerprint.ts';
 
 /** A file that may have duplicates. */

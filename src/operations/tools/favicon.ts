@@ -12,8 +12,8 @@ import { openInEightBits } from '../../images/decoding/true-colours.ts';
 import { forPixels, type ImageInput, type Sharp } from '../../images/input.ts';
 import type { OutputImage, Warning } from '../../images/output.ts';
 import { withDefault } from '../../schema/fields.ts';
+import { defineSet } from '../batch/set.ts';
 import type { ThreadOperation } from '../definition/operation.ts';
-import { defineSet } from '../definition/set.ts';
 import { baseUrlField, tag, urlOf } from './html.ts';
 
 export interface FaviconOptions {
@@ -27,7 +27,7 @@ export interface FaviconData {
 }
 
 /** Sides of the images in the ICO file: tabs, tabs on dense screens, the task bar of Windows. */
-export const ICO_SIDES = [16, 32, 48] as const;
+const ICO_SIDES = [16, 32, 48] as const;
 
 /**
  * Icons beside the ICO file: of iOS, and those that a web app manifest must have. Opaque ones are laid on the background,

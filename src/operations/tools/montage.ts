@@ -17,10 +17,10 @@ import { drawLayer, type LayerPixels } from '../../images/layers/layer.ts';
 import { openTextLayer } from '../../images/layers/text-layer.ts';
 import { distinctWarnings } from '../../images/output.ts';
 import { field, integer, parseFields, withDefault } from '../../schema/fields.ts';
+import { defineSet } from '../batch/set.ts';
 import { fillTemplate, placeholderFault } from '../definition/name-template.ts';
 import type { ThreadOperation } from '../definition/operation.ts';
 import { beginProgress, encodeResult } from '../definition/run-steps.ts';
-import { defineSet } from '../definition/set.ts';
 
 /** Sizes of a contact sheet, in pixels. */
 export interface SheetLayout {

@@ -1,8 +1,8 @@
 import type * as v from 'valibot';
 import type { ObjectSchema } from '../../schema/fields.ts';
-import type { FileRecord } from '../batch/batch-record.ts';
-import type { Job, JobImage, JobResult } from './job.ts';
-import type { Operation } from './operation.ts';
+import type { Job, JobImage, JobResult } from '../definition/job.ts';
+import type { Operation } from '../definition/operation.ts';
+import type { FileRecord } from './batch-record.ts';
 
 /** An operation whose endpoint may make something of all files of a request together. */
 export interface SetOperation<Schema extends ObjectSchema = ObjectSchema>

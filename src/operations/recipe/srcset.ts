@@ -4,10 +4,10 @@ import { encodingFields } from '../../images/encoding/options.ts';
 import { FORMATS, OUTPUT_FORMATS, type OutputFormat } from '../../images/formats.ts';
 import { field, withDefault } from '../../schema/fields.ts';
 import type { FileRecord, OutputRecord } from '../batch/batch-record.ts';
-import { defineSet } from '../definition/set.ts';
-import type { Recipe } from '../recipe/recipe.ts';
-import { run } from '../recipe/run.ts';
-import { baseUrlField, tag, urlOf } from './html.ts';
+import { defineSet } from '../batch/set.ts';
+import { baseUrlField, tag, urlOf } from '../tools/html.ts';
+import type { Recipe } from './recipe.ts';
+import { run } from './run.ts';
 
 /** Most widths, and characters of texts that every snippet repeats. */
 const MAX_WIDTHS = 16;
