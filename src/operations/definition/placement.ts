@@ -19,8 +19,6 @@ export const GRAVITIES = [
 /** Places that the content decides: where colours and skin attract the eye, or where detail is. */
 export const STRATEGIES = ['attention', 'entropy'] as const;
 
-type Gravity = (typeof GRAVITIES)[number];
-
 type Strategy = (typeof STRATEGIES)[number];
 
 export function isStrategy(position: string | undefined): position is Strategy {
