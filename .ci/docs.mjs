@@ -32,16 +32,21 @@ function table(rows) {
 
 async function operationsTable() {
   const { OPERATIONS } = await built('operations/registry.js');
+  const { ADJUSTMENTS } = await built('operations/steps/adjustments.js');
   const gives = { image: 'files', data: 'report' };
-  return table([
+  // One line for all of them: the README has a limit of bytes.
+  const brief = new Set(ADJUSTMENTS.map(({ name }) => name));
+  const names = [...brief].map((name) => `\`${name}\``).join(', ');
+  const rows = table([
     ['Command', 'What it does', 'Gives', 'Endpoint, below `/api/free/`'],
-    ...OPERATIONS.map((operation) => [
+    ...OPERATIONS.filter(({ name }) => !brief.has(name)).map((operation) => [
       `\`${operation.name}\``,
       operation.summary,
       gives[operation.gives],
       operation.endpoint === undefined ? '' : `\`${operation.endpoint}\``,
     ]),
   ]);
+  return `${rows}\n\nSteps of one change (\`batch-STEP-images\`): ${names}.`;
 }
 
 /** The OpenAPI document of a daemon that runs on an empty data folder meanwhile. */

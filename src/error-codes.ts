@@ -61,6 +61,8 @@ const FILE_CODES = {
     processing_failed: 'The image library failed on the file.',
     target_unsupported:
       'The output format has no quality or palette by which a target could be reached.',
+    profile_invalid: 'The colour profile is damaged, too large, or neither of RGB nor of CMYK.',
+    profile_unsupported: 'The output format cannot hold the colours of the profile.',
     lossless_impossible: 'The change cannot be made without encoding pixels again.',
     metadata_not_writable: 'The format or the file cannot hold the metadata.',
     size_mismatch: 'The image and its reference differ in size.',

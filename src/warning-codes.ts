@@ -10,6 +10,8 @@ export const WARNING_CODES = {
   exif_lost: 'The Exif data is too large for the output format.',
   iptc_lost: 'The output format has no place for IPTC.',
   colours_not_converted: 'Colours of a high dynamic range or of a grey profile were not converted.',
+  gamut_lost: 'The colour profile of the output cannot hold some colours, which changed.',
+  profile_ignored: 'The output has several frames or its format has no colour profile.',
   delay_adjusted: 'The delay of a frame was shortened to the longest that can be written.',
   animation_lost: 'The output has the first frame of an animation.',
   pages_lost: 'The output has the first of several pages.',

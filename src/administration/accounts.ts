@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { field } from '../schema/fields.ts';
+import { field, withDefault } from '../schema/fields.ts';
 import { PLANS } from '../store/account.ts';
 import { decimal, toCredits } from '../store/credits.ts';
 import type { Selection } from '../store/selection.ts';
@@ -194,12 +194,10 @@ const rotateCallbackSecret = defineAdminCommand({
   positionals: ['name'],
   options: v.strictObject({
     name,
-    dropPrevious: v.optional(
-      field(
-        v.boolean(),
-        'stop signing with the old secret at once, instead of after callbacks.secretOverlap',
-      ),
+    dropPrevious: withDefault(
+      v.boolean(),
       false,
+      'stop signing with the old secret at once, instead of after callbacks.secretOverlap',
     ),
   }),
   result: v.object({ ...secretShape.entries, previousDropped: v.boolean() }),

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { field, integer } from '../schema/fields.ts';
+import { integer, optional } from '../schema/fields.ts';
 import { matchesPattern } from '../schema/pattern.ts';
 import { type ApiKey, IMAGE_ANSWERS, KEPT_BODIES } from '../store/account.ts';
 import type { Selection } from '../store/selection.ts';
@@ -93,12 +93,10 @@ const createKey = defineAdminCommand({
     allow: v.optional(
       fields.features('provider features that the key may use beyond metered text'),
     ),
-    images: v.optional(field(v.picklist(IMAGE_ANSWERS), IMAGES)),
+    images: optional(v.picklist(IMAGE_ANSWERS), IMAGES),
     cache: v.optional(fields.cacheTime(CACHE)),
-    bodies: v.optional(field(v.picklist(KEPT_BODIES), BODIES)),
-    rpm: v.optional(
-      field(integer(1, 1_000_000), "requests per minute; the plan's limit by default"),
-    ),
+    bodies: optional(v.picklist(KEPT_BODIES), BODIES),
+    rpm: optional(integer(1, 1_000_000), "requests per minute; the plan's limit by default"),
     budget: v.optional(fields.credits('total budget of the key', '0.000001')),
     ...limitOptions,
     team: v.optional(fields.teamReference('team whose budgets apply too')),

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { field } from '../schema/fields.ts';
+import { field, optional } from '../schema/fields.ts';
 import {
   type Account,
   type ApiKey,
@@ -30,7 +30,7 @@ export const accountShape = v.object({
   id: v.string(),
   name: v.string(),
   plan: v.picklist(PLANS),
-  bodies: v.optional(field(v.picklist(KEPT_BODIES), 'absent where the model has it')),
+  bodies: optional(v.picklist(KEPT_BODIES), 'absent where the model has it'),
   createdAt: time,
   credits: creditsShape,
 });
@@ -58,8 +58,8 @@ type WindowRecord = v.InferOutput<typeof windowShape>;
 
 /** Loads of a key or a team. */
 const loadsShape = {
-  tpm: v.optional(field(v.number(), 'tokens per minute; absent for no limit')),
-  parallel: v.optional(field(v.number(), 'requests at once; absent for no limit')),
+  tpm: optional(v.number(), 'tokens per minute; absent for no limit'),
+  parallel: optional(v.number(), 'requests at once; absent for no limit'),
 };
 
 /** A key without the key itself and its hash. */
@@ -74,12 +74,10 @@ export const keyShape = v.object({
   expiresAt: v.nullable(time),
   revokedAt: v.nullable(time),
   models: field(v.nullable(v.array(v.string())), 'null for all'),
-  allow: v.optional(field(v.array(v.string()), 'absent where only its models allow features')),
-  images: v.optional(field(v.picklist(IMAGE_ANSWERS), 'absent where the configuration has it')),
-  cache: v.optional(field(v.string(), 'absent where the model has it')),
-  bodies: v.optional(
-    field(v.picklist(KEPT_BODIES), 'absent where the account or the model has it'),
-  ),
+  allow: optional(v.array(v.string()), 'absent where only its models allow features'),
+  images: optional(v.picklist(IMAGE_ANSWERS), 'absent where the configuration has it'),
+  cache: optional(v.string(), 'absent where the model has it'),
+  bodies: optional(v.picklist(KEPT_BODIES), 'absent where the account or the model has it'),
   rpm: field(v.nullable(v.number()), 'null for the limit of the plan'),
   ...loadsShape,
   budget: budgetShape,

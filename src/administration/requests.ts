@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { Failure } from '../failure.ts';
-import { field, integer } from '../schema/fields.ts';
+import { field, integer, withDefault } from '../schema/fields.ts';
 import { decimal } from '../store/credits.ts';
 import type { RequestAttempt, RequestRecord } from '../store/requests/record.ts';
 import type { Store } from '../store/store.ts';
@@ -45,7 +45,7 @@ export const listRequests = defineAdminCommand({
   positionals: [],
   options: v.strictObject({
     ...ownerConditions,
-    limit: v.optional(field(integer(1, MAX_PAGE), 'how many'), 20),
+    limit: withDefault(integer(1, MAX_PAGE), 20, 'how many'),
   }),
   examples: ['requests list --status 5xx --since 1d'],
   run: async (store, { limit, after, ...conditions }) => {
@@ -120,7 +120,7 @@ const removeRequests = defineAdminCommand({
     key: v.optional(keyReference('requests of this key')),
     id: v.optional(requestId('the request with this id')),
     before: v.optional(pastTime('requests that ended before')),
-    bodies: v.optional(field(v.boolean(), 'delete bodies, and keep the rest'), false),
+    bodies: withDefault(v.boolean(), false, 'delete bodies, and keep the rest'),
   }),
   result: v.object({ removed: v.number() }),
   examples: ['requests remove --account ci --bodies', 'requests remove --before 7d'],

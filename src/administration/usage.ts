@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { day, field } from '../schema/fields.ts';
+import { day, optional, withDefault } from '../schema/fields.ts';
 import { decimal } from '../store/credits.ts';
 import { notFound } from '../store/errors.ts';
 import { isTagDimension, type UsageDimension } from '../store/usage-report.ts';
@@ -31,13 +31,13 @@ const report = defineAdminCommand({
   positionals: [],
   options: v.strictObject({
     by: v.optional(usageColumns('group rows by'), 'account,model'),
-    from: v.optional(field(day(), 'first day (UTC); 29 days before the last by default')),
-    to: v.optional(field(day(), 'last day (UTC); today by default')),
+    from: optional(day(), 'first day (UTC); 29 days before the last by default'),
+    to: optional(day(), 'last day (UTC); today by default'),
     account: v.optional(accountReference('only this account')),
     team: v.optional(teamReference('only usage of keys while they were in this team')),
     key: v.optional(keyReference('only this key')),
     model: v.optional(modelName('only this model or image endpoint')),
-    csv: v.optional(field(v.boolean(), 'print comma-separated values instead of a table'), false),
+    csv: withDefault(v.boolean(), false, 'print comma-separated values instead of a table'),
   }),
   examples: ['usage', 'usage --by key,model,day --account ci --csv', 'usage --by tag:run'],
   run: async (store, { by, from, to, account, team, key, model }): Promise<UsageReport> => {

@@ -51,6 +51,17 @@ const CODED_PRIMARIES: Readonly<Record<number, Primaries>> = {
   12: { white: D65, ...P3 },
 };
 
+/** Spaces that outputs can get by name. Adobe RGB by Adobe RGB (1998) Color Image Encoding, 4.3.1. */
+export const NAMED_SPACES = {
+  srgb: { description: 'sRGB', gamma: 'srgb', primaries: SRGB_PRIMARIES },
+  p3: { description: 'Display P3', gamma: 'srgb', primaries: { white: D65, ...P3 } },
+  'adobe-rgb': {
+    description: 'Compatible with Adobe RGB (1998)',
+    gamma: 563 / 256,
+    primaries: { ...SRGB_PRIMARIES, green: { x: 0.21, y: 0.71 } },
+  },
+} as const satisfies Record<string, ColourSpace & { readonly description: string }>;
+
 /** Transfer characteristics of H.273, table 3, that displays do not show with sRGB's curve. */
 const CODED_GAMMA: Readonly<Record<number, number>> = { 4: 2.2, 5: 2.8, 8: 1 };
 /** Transfer characteristics of a high dynamic range, whose maximum is not white. */
@@ -166,20 +177,22 @@ const HEADER_BYTES = 128;
 const CREATOR = 80;
 const OWN_CREATOR = 'oril';
 
-/** Whether `iccProfile` made a profile. */
+/** Whether a profile stands for other tags of an image. */
 export function isMadeProfile(profile: Uint8Array): boolean {
   return Buffer.from(profile.subarray(CREATOR, CREATOR + 4)).toString('latin1') === OWN_CREATOR;
 }
 
 /**
  * Makes an ICC profile (ICC.1:2022, version 4) of a colour space. Null if the primaries are collinear.
+ *
+ * @param description that of a profile that users ask for; one that stands for other tags of an image has none
  */
-export function iccProfile({ gamma, primaries }: ColourSpace): Buffer | null {
+export function iccProfile({ gamma, primaries }: ColourSpace, description?: string): Buffer | null {
   const colours = primaries && colorants(primaries);
   if (colours?.flat().some((value) => !(Math.abs(value) < 4))) return null;
   const tone = curve(gamma);
   const tags: [name: string, data: Buffer][] = [
-    ['desc', text('Made by Oriel from the tags of the image')],
+    ['desc', text(description ?? 'Made by Oriel from the tags of the image')],
     ['cprt', text('CC0')],
     ['wtpt', element('XYZ ', fixed(D50))],
     ...(colours
@@ -212,6 +225,6 @@ export function iccProfile({ gamma, primaries }: ColourSpace): Buffer | null {
   header.set([0, 1, 0, 1], 26);
   header.write('acsp', 36, 'latin1');
   fixed(D50).copy(header, 68);
-  header.write(OWN_CREATOR, CREATOR, 'latin1');
+  if (description === undefined) header.write(OWN_CREATOR, CREATOR, 'latin1');
   return Buffer.concat([header, table, ...parts]);
 }

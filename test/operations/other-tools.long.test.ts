@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { photo, pngOf } from '../fixtures/images.ts';
+import { painted, photo, pngOf } from '../fixtures/images.ts';
 import { oriel } from '../oriel.ts';
 
 /** A program that does the same work: another library, or libvips of another version than sharp's. */
@@ -42,7 +42,7 @@ interface Case {
   /** Steps of a recipe, as YAML in one line. */
   readonly steps: string;
   readonly input?: 'scan';
-  /** Commands by tool; IN, OUT, TMP and LCH are paths. Several lines run in turn. */
+  /** Commands by tool; IN, OUT, MASK, TMP and LCH are paths. Several lines run in turn. */
   readonly tools: Readonly<Partial<Record<ToolName, string>>>;
   /** Differences of samples, of 255, that are allowed: on average, and at most. None where not given. */
   readonly mean?: number;
@@ -109,6 +109,93 @@ const CASES: readonly Case[] = [
     },
     mean: 0.6,
     most: 3,
+  },
+  {
+    title: 'normalise',
+    steps: 'normalise: { low: 2, high: 1 }',
+    tools: { magick: 'IN -contrast-stretch 2%x1% OUT' },
+    most: 1,
+  },
+  {
+    title: 'normalise of each colour',
+    steps: 'normalise: { low: 2, high: 1, each: true }',
+    tools: { magick: 'IN -channel RGB -contrast-stretch 2%x1% OUT' },
+    most: 1,
+  },
+  {
+    title: 'gamma',
+    steps: 'gamma: { value: 1.6 }',
+    tools: { magick: 'IN -gamma 1.6 OUT' },
+    most: 1,
+  },
+  {
+    title: 'levels',
+    steps: 'levels: { black: 51, white: 204, gamma: 1.2 }',
+    tools: { magick: 'IN -level 20%,80%,1.2 OUT' },
+    most: 1,
+  },
+  {
+    title: 'levels of the output',
+    steps: 'levels: { outBlack: 51, outWhite: 204 }',
+    tools: { magick: 'IN +level 20%,80% OUT' },
+    most: 1,
+  },
+  {
+    title: 'contrast',
+    steps: 'contrast: { amount: 30 }',
+    tools: { magick: 'IN -brightness-contrast 0x30 OUT' },
+    most: 1,
+  },
+  {
+    title: 'contrast by a sigmoid',
+    steps: 'contrast: { amount: 40, curve: sigmoid }',
+    tools: { magick: 'IN -sigmoidal-contrast 4x50% OUT' },
+    most: 1,
+  },
+  {
+    title: 'less contrast by a sigmoid',
+    steps: 'contrast: { amount: -40, curve: sigmoid }',
+    tools: { magick: 'IN +sigmoidal-contrast 4x50% OUT' },
+    most: 1,
+  },
+  { title: 'negate', steps: 'negate: {}', tools: { magick: 'IN -negate OUT' } },
+  {
+    title: 'tint',
+    steps: 'tint: { color: "#a0704a" }',
+    tools: { magick: 'IN -fill #a0704a -tint 100 OUT' },
+    most: 1,
+  },
+  {
+    title: 'median',
+    steps: 'median: { size: 5 }',
+    tools: { magick: 'IN -statistic Median 5x5 OUT', vips: 'rank IN OUT 5 5 12' },
+    most: 1,
+  },
+  {
+    title: 'unsharp',
+    steps: 'unsharp: { radius: 2, amount: 0.8 }',
+    tools: { magick: 'IN -unsharp 0x2+0.8+0 OUT' },
+    mean: 0.6,
+    most: 4,
+  },
+  {
+    title: 'round, on a colour',
+    steps: 'round: { radius: 40 } }, { flatten: { background: "#336699" }',
+    tools: {
+      magick:
+        'IN ( -size 240x160 xc:black -fill white -draw "roundrectangle 0,0 239,159 39.5,39.5" ) -alpha off -compose CopyOpacity -composite -background #336699 -compose Over -flatten OUT',
+    },
+    mean: 0.1,
+    most: 64,
+  },
+  {
+    title: 'mask, on a colour',
+    steps: 'mask: { image: mask.png } }, { flatten: { background: "#336699" }',
+    tools: {
+      magick:
+        'IN MASK -alpha off -compose CopyOpacity -composite -background #336699 -compose Over -flatten OUT',
+    },
+    most: 1,
   },
   {
     title: 'crop to a ratio at an edge',
@@ -184,6 +271,8 @@ describe('pixels of steps', () => {
     const picture = await pngOf(photo(SIZE).blur(1));
     writeFileSync(fileOf('photo.png'), picture);
     const inner = await sharp(picture).resize(100, 60, { fit: 'fill' }).linear(0.5, 0).toBuffer();
+    const shades = painted(SIZE, (x, y) => Array(3).fill((x + y) % 256));
+    writeFileSync(fileOf('mask.png'), await pngOf(shades));
     const paper = { ...SIZE, channels: 3, background: '#f4f1ea' } as const;
     const scan = sharp({ create: paper }).composite([{ input: inner, left: 31, top: 17 }]);
     writeFileSync(fileOf('scan.png'), await pngOf(scan));
@@ -215,6 +304,7 @@ describe('pixels of steps', () => {
     const paths: Record<string, string> = {
       IN: fileOf(`${input}.png`),
       OUT: fileOf(`${index}-${tool}.png`),
+      MASK: fileOf('mask.png'),
       LCH: fileOf(`${index}-lch.v`),
       TMP: fileOf(`${index}-${tool}.v`),
     };

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { DEFAULT_LIMITS, type Limits } from '../../images/limits.ts';
-import { field, integer, number } from '../../schema/fields.ts';
+import { integer, number, optional, withDefault } from '../../schema/fields.ts';
 import { type FlagGroup, type Flags, flag, readFlags, textFlag } from '../command/command.ts';
 
 /** Inputs of an image command. */
@@ -44,10 +44,11 @@ export const runFlags = v.strictObject({
   jsonl: flag('print a line of JSON for each file as it finishes'),
   sha256sum: flag('print lines that sha256sum --check reads'),
   quiet: flag('print errors only', { short: 'q' }),
-  annotate: v.optional(
-    field(v.picklist(['github']), 'mark failed files in GitHub Actions, on standard error'),
+  annotate: optional(
+    v.picklist(['github']),
+    'mark failed files in GitHub Actions, on standard error',
   ),
-  jobs: v.optional(field(integer(1, 256), 'threads; default one for each core', { short: 'j' })),
+  jobs: optional(integer(1, 256), 'threads; default one for each core', { short: 'j' }),
   failFast: flag('stop after the first failure'),
   dryRun: flag('show what would be done, and do nothing'),
   incremental: flag('process only what changed since the last run with the same cache'),
@@ -58,7 +59,7 @@ export const runFlags = v.strictObject({
       path: true,
     },
   ),
-  cacheSize: v.optional(field(number(1, 1e9), 'size limit of the cache in megabytes'), 2048),
+  cacheSize: withDefault(number(1, 1e9), 2048, 'size limit of the cache in megabytes'),
 });
 
 const MEGABYTE = 1e6;
@@ -66,22 +67,26 @@ const MEGAPIXEL = 1e6;
 
 /** Limits on each file, which can be raised for trusted images. */
 export const limitFlags = v.strictObject({
-  maxFileSize: v.optional(field(number(0.001, 4096), 'largest input in megabytes'), 30),
-  maxPixels: v.optional(
-    field(number(0.001, 10_000), 'largest input in megapixels, over all decoded frames'),
+  maxFileSize: withDefault(number(0.001, 4096), 30, 'largest input in megabytes'),
+  maxPixels: withDefault(
+    number(0.001, 10_000),
     DEFAULT_LIMITS.pixels / MEGAPIXEL,
+    'largest input in megapixels, over all decoded frames',
   ),
-  maxFrames: v.optional(
-    field(integer(1, 100_000), 'most frames of an input, if all are decoded'),
+  maxFrames: withDefault(
+    integer(1, 100_000),
     DEFAULT_LIMITS.frames,
+    'most frames of an input, if all are decoded',
   ),
-  maxSide: v.optional(
-    field(integer(1, 65_535), 'longest side of an output in pixels'),
+  maxSide: withDefault(
+    integer(1, 65_535),
     DEFAULT_LIMITS.side,
+    'longest side of an output in pixels',
   ),
-  timeout: v.optional(
-    field(number(0.001, 86_400), 'time limit for each file in seconds'),
+  timeout: withDefault(
+    number(0.001, 86_400),
     DEFAULT_LIMITS.deadline / 1000,
+    'time limit for each file in seconds',
   ),
   allowSvg: flag('read SVG'),
 });

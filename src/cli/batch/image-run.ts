@@ -2,7 +2,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { dirname, join, parse, resolve } from 'node:path';
 import { regionsText } from '../../images/focus/regions.ts';
 import type { TextVariables } from '../../images/input.ts';
-import { checkFileSize, type Limits } from '../../images/limits.ts';
+import { checkFileSize } from '../../images/limits.ts';
 import { printable } from '../../operations/batch/filename.ts';
 import { digestFile } from '../../operations/cache/file-identity.ts';
 import type { NamedImages } from '../../operations/definition/job.ts';
@@ -157,33 +157,38 @@ function imagePaths(
 }
 
 /** Finds the images that options refer to. @throws Failure with code `usage` */
-function namedImages(paths: ReadonlyMap<string, string>, limits: Limits): NamedImages {
+function namedImages(
+  paths: ReadonlyMap<string, string>,
+  { options, limits }: Pick<Choices, 'options' | 'limits'>,
+): NamedImages {
+  const { profile } = options as { readonly profile?: string };
   return Object.fromEntries(
     [...paths].map(([name, path]) => {
-      const size = sizeAt(path);
+      const option = name === profile ? 'profile' : 'image';
+      const size = sizeAt(path, option);
       const digest = digestFile(path, limits.fileBytes);
       if (digest) return [name, { path, sha256: digest.sha256 }];
       checkFileSize(size, limits);
-      throw usageFailure(`image: ${path} cannot be read as a file`);
+      throw usageFailure(`${option}: ${path} cannot be read as a file`);
     }),
   );
 }
 
 /** @throws Failure with code `usage` */
-function sizeAt(path: string): number {
+function sizeAt(path: string, option: string): number {
   try {
     return statSync(path).size;
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     const reason = code === 'ENOENT' || code === 'ENOTDIR' ? 'no such file' : message;
-    throw usageFailure(`image: ${printable(path)}: ${reason}`);
+    throw usageFailure(`${option}: ${printable(path)}: ${reason}`);
   }
 }
 
 /** The choices with the images that options refer to, as they are now. @throws Failure with code `usage` */
 function withImages(choices: Choices): Choices {
-  const { imagePaths: paths, limits } = choices;
-  return paths && paths.size > 0 ? { ...choices, images: namedImages(paths, limits) } : choices;
+  const { imagePaths: paths } = choices;
+  return paths && paths.size > 0 ? { ...choices, images: namedImages(paths, choices) } : choices;
 }
 
 /** The properties of an input that the options refer to. */

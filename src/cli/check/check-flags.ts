@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { byteSize } from '../../images/byte-size.ts';
 import { STRIP_KINDS } from '../../images/metadata/edit.ts';
-import { field, integer, number } from '../../schema/fields.ts';
+import { field, integer, number, optional, withDefault } from '../../schema/fields.ts';
 import { runFlags } from '../batch/image-flags.ts';
 import { flag, textFlag } from '../command/command.ts';
 
@@ -32,16 +32,16 @@ const PATH = { path: true };
 
 /** The rules, which a file may have too. */
 export const ruleFields = {
-  maxBytes: v.optional(field(bytes, 'largest file', { expects: 'bytes, or a size such as 200KB' })),
-  maxWidth: v.optional(field(integer(1), 'largest width in pixels')),
-  maxHeight: v.optional(field(integer(1), 'largest height in pixels')),
-  maxPixels: v.optional(field(number(0.001, 10_000), 'most megapixels')),
+  maxBytes: optional(bytes, 'largest file', { expects: 'bytes, or a size such as 200KB' }),
+  maxWidth: optional(integer(1), 'largest width in pixels'),
+  maxHeight: optional(integer(1), 'largest height in pixels'),
+  maxPixels: optional(number(0.001, 10_000), 'most megapixels'),
   formats: v.optional(listOf(FORMATS, 'formats that may ship; --fix converts to the first')),
   forbid: v.optional(
     listOf([...STRIP_KINDS, 'none'], 'metadata that must not ship; none allows all'),
     'gps',
   ),
-  minSsim: v.optional(field(number(0.5, 1), 'lowest SSIM to the former version at --base')),
+  minSsim: optional(number(0.5, 1), 'lowest SSIM to the former version at --base'),
   recipe: textFlag('recipe whose outputs must be up to date', 'a file, or a preset', PATH),
   sources: textFlag(
     'files of the recipe; default the checked ones',
@@ -67,9 +67,8 @@ export const reportFlags = v.strictObject({
   junit: textFlag('write a report in the format of JUnit', 'a file, or -', PATH),
   sarif: textFlag('write a report in SARIF 2.1.0', 'a file, or -', PATH),
   markdown: textFlag('write a Markdown table with savings', 'a file, or -', PATH),
-  savings: v.optional(
-    field(v.boolean(), 'measure savings', { off: 'do not measure savings for --markdown' }),
-    true,
-  ),
+  savings: withDefault(v.boolean(), true, 'measure savings', {
+    off: 'do not measure savings for --markdown',
+  }),
   jobs: runFlags.entries.jobs,
 });

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { EFFORTS } from '../../config/settings/models.ts';
 import { QUALITIES } from '../../media/task/task-request.ts';
-import { field, integer, number } from '../../schema/fields.ts';
+import { integer, number, optional, withDefault } from '../../schema/fields.ts';
 import { TASK_STATES, TASK_TYPES } from '../../store/task.ts';
 import { flag, textField, textFlag } from '../command/command.ts';
 
@@ -20,11 +20,9 @@ export const clientFlags = v.strictObject({
 export const chatFlags = v.strictObject({
   model: textFlag('model; default the first text model of the catalog', 'the id of a model'),
   system: textFlag('system prompt', 'a text'),
-  effort: v.optional(field(v.picklist(EFFORTS), 'how much the model reasons')),
-  maxTokens: v.optional(
-    field(integer(1, 1_048_576), 'longest answer in tokens, reasoning included'),
-  ),
-  temperature: v.optional(field(number(0, 2), 'how freely the model chooses its words')),
+  effort: optional(v.picklist(EFFORTS), 'how much the model reasons'),
+  maxTokens: optional(integer(1, 1_048_576), 'longest answer in tokens, reasoning included'),
+  temperature: optional(number(0, 2), 'how freely the model chooses its words'),
   json: flag('print the whole answer as one JSON document'),
 });
 
@@ -39,26 +37,22 @@ export const modelsFlags = v.strictObject({ json: flag('print the catalog as JSO
 const image = {
   model: textFlag('model; default the first image model of the catalog', 'the id of a model'),
   size: textFlag('size or ratio', '1024x1024 or 16:9, for example'),
-  quality: v.optional(field(v.picklist(QUALITIES), 'quality of the result')),
-  n: v.optional(field(integer(1, 10), 'number of images')),
-  seed: v.optional(field(integer(0), 'seed for repeatable results')),
+  quality: optional(v.picklist(QUALITIES), 'quality of the result'),
+  n: optional(integer(1, 10), 'number of images'),
+  seed: optional(integer(0), 'seed for repeatable results'),
   idempotencyKey: textFlag('name of the request: a repeated one is executed once', 'a text'),
 };
 
 /** Parameters of a generation. */
 export const generateFlags = v.strictObject({
   ...image,
-  input: v.optional(
-    field(v.array(v.pipe(v.string(), v.nonEmpty())), 'reference image; may be repeated', {
-      expects: 'a file, or an http or https URL',
-      path: true,
-    }),
-  ),
-  duration: v.optional(field(integer(1, 3600), 'seconds of a video or of audio')),
+  input: optional(v.array(v.pipe(v.string(), v.nonEmpty())), 'reference image; may be repeated', {
+    expects: 'a file, or an http or https URL',
+    path: true,
+  }),
+  duration: optional(integer(1, 3600), 'seconds of a video or of audio'),
   voice: textFlag('voice of audio', 'a name that the model knows'),
-  format: v.optional(
-    field(v.picklist(['mp3', 'wav', 'opus', 'aac', 'flac', 'pcm']), 'format of audio'),
-  ),
+  format: optional(v.picklist(['mp3', 'wav', 'opus', 'aac', 'flac', 'pcm']), 'format of audio'),
   callbackUrl: textFlag('address to which the daemon sends the task', 'an http or https URL'),
 });
 
@@ -74,7 +68,7 @@ export const editFlags = v.strictObject({
 const saving = (description: string) => ({
   out: textFlag(description, 'a folder, a file, or -', { short: 'o', path: true }),
   overwrite: flag('replace files that exist'),
-  show: v.optional(field(v.boolean(), 'do not show pictures in the terminal'), true),
+  show: withDefault(v.boolean(), true, 'do not show pictures in the terminal'),
   ...json,
   quiet: flag('print nothing but paths and errors', { short: 'q' }),
 });
@@ -88,7 +82,7 @@ export const resultFlags = v.strictObject(
 export const taskResultFlags = v.strictObject(saving('store the results there'));
 
 export const waitFlags = v.strictObject({
-  wait: v.optional(field(v.boolean(), 'print the id of the task and do not wait'), true),
+  wait: withDefault(v.boolean(), true, 'print the id of the task and do not wait'),
 });
 
 export const uploadFlags = v.strictObject(json);
@@ -99,9 +93,9 @@ export const taskFlags = v.strictObject({
 });
 
 export const tasksFlags = v.strictObject({
-  status: v.optional(field(v.picklist(TASK_STATES), 'only tasks in this state')),
-  type: v.optional(field(v.picklist(TASK_TYPES), 'only tasks of this type')),
-  limit: v.optional(field(integer(1, 100), 'how many, newest first')),
+  status: optional(v.picklist(TASK_STATES), 'only tasks in this state'),
+  type: optional(v.picklist(TASK_TYPES), 'only tasks of this type'),
+  limit: optional(integer(1, 100), 'how many, newest first'),
   ...json,
 });
 
@@ -117,9 +111,10 @@ export const importFlags = v.strictObject({
     maxLength,
   }),
   models: textFlag('only these models', 'a name or a pattern such as claude-*', { maxLength }),
-  creditsPerUnit: v.optional(
-    field(number(0.000001, 1_000_000), "credits for one unit of the map's currency, the US dollar"),
+  creditsPerUnit: withDefault(
+    number(0.000001, 1_000_000),
     1,
+    "credits for one unit of the map's currency, the US dollar",
   ),
   update: flag('also change prices and limits of models in the configuration'),
   dryRun: flag('show the changes, write nothing'),

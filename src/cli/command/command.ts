@@ -6,6 +6,7 @@ import {
   fieldsOf,
   type ObjectSchema,
   parseFields,
+  withDefault,
 } from '../../schema/fields.ts';
 
 /** An argument that is given by its position. */
@@ -108,7 +109,7 @@ export const textFlag = (...declared: Parameters<typeof textField>) =>
 
 /** A switch that is off by default. */
 export const flag = (description: string, notes: FlagNotes = {}) =>
-  v.optional(field(v.boolean(), description, notes), false);
+  withDefault(v.boolean(), false, description, notes);
 
 /** `chromaSubsampling` on the command line is `--chroma-subsampling`. */
 export function flagOf(name: string): string {

@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import * as v from 'valibot';
 import type { Config } from '../../config/settings/schema.ts';
 import { processes } from '../../config/settings/server.ts';
-import { field, integer } from '../../schema/fields.ts';
+import { integer, optional, withDefault } from '../../schema/fields.ts';
 import { flag, textField, textFlag, usageFailure } from '../command/command.ts';
 
 const json = flag('print the result as JSON');
@@ -29,17 +29,16 @@ const cassetteFlags = v.strictObject({
 export const serveFlags = v.strictObject({
   ...store,
   host: textFlag('address to listen on', 'an address'),
-  port: v.optional(field(integer(0, 65_535), 'port to listen on; 0 for any free port')),
-  processes: v.optional(
-    field(processes, 'processes that serve the port; auto for one on each core'),
-  ),
+  port: optional(integer(0, 65_535), 'port to listen on; 0 for any free port'),
+  processes: optional(processes, 'processes that serve the port; auto for one on each core'),
   acceptClock: flag('start although the clock is more than a day ahead of the newest record'),
   newStore: flag('create a new store in a data folder whose store is gone'),
   ...cassetteFlags.entries,
   dev: flag('accept any ORIEL_BOOTSTRAP_KEY, for development on your machine'),
   deterministic,
-  logFormat: v.optional(
-    field(v.picklist(['auto', 'pretty', 'json']), 'format of the log on standard output'),
+  logFormat: optional(
+    v.picklist(['auto', 'pretty', 'json']),
+    'format of the log on standard output',
   ),
 });
 
@@ -77,7 +76,7 @@ export const storeCopyFlags = v.strictObject({
 
 /** How `oriel backup` and `oriel restore` work. */
 export const backupFlags = v.strictObject({
-  keep: v.optional(field(integer(1, 10_000), 'remove old backups beyond this many')),
+  keep: optional(integer(1, 10_000), 'remove old backups beyond this many'),
 });
 export const restoreFlags = v.strictObject({
   into: folder('write to this folder, which must be empty or not exist yet'),
@@ -99,7 +98,7 @@ export const auditFlags = v.strictObject({
   since: textFlag('only acts since then', 'as 7d, 12h, 2027-01-31 or 2027-01-31T12:00:00Z', {
     maxLength,
   }),
-  limit: v.optional(field(integer(1, 10_000), 'how many, the newest'), 50),
+  limit: withDefault(integer(1, 10_000), 50, 'how many, the newest'),
   account: textFlag(
     'only changes of this account, or by its keys',
     'the name or the id of an account',

@@ -1,6 +1,7 @@
 import { Failure } from '../../failure.ts';
 import type { SetOperation } from '../../operations/batch/set.ts';
 import type { NamedImages } from '../../operations/definition/job.ts';
+import { fieldsOf } from '../../schema/fields.ts';
 import type { Form } from '../uploads/form.ts';
 import { sentFiles } from '../uploads/form.ts';
 import type { FileField, FormShape } from '../uploads/parts.ts';
@@ -9,19 +10,25 @@ import type { FileField, FormShape } from '../uploads/parts.ts';
 const MAX_IMAGES = 8;
 
 /**
- * The form field of the further images that an operation's options refer to; undefined where there are none.
- * Options never name files of the daemon's machine: such a name is that of a file in this field.
+ * The form fields of the further files that an operation's options refer to. Options never name files of the
+ * daemon's machine: such a name is that of a file in one of these fields.
  */
-export function imagesField({ images, document, set }: SetOperation): FileField | undefined {
-  if (!images) return undefined;
-  if (set) return { name: 'reference', min: 1, max: 1 };
-  return document ? { name: 'images', min: 0, max: MAX_IMAGES } : { name: 'image', min: 0, max: 1 };
+export function fileFields({ images, document, options, set }: SetOperation): FileField[] {
+  if (!images) return [];
+  if (set) return [{ name: 'reference', min: 1, max: 1 }];
+  if (document) return [{ name: 'images', min: 0, max: MAX_IMAGES }];
+  const has = (name: string) => fieldsOf(options).some((field) => field.name === name);
+  return [
+    ...(has('image') ? [{ name: 'image', min: 0, max: 1 } as const] : []),
+    // The profiles that need no file are texts.
+    ...(has('profile') ? [{ name: 'profile', min: 0, max: 1, orText: true } as const] : []),
+  ];
 }
 
-/** The name of an uploaded image in options. */
-export function nameOfImage({ files }: Form, field: FileField): string | undefined {
-  const [file] = files.get(field.name)!;
-  return file && (file.filename || field.name);
+/** The name of an uploaded file in options, or the text in its place. */
+export function nameOfFile({ files, fields }: Form, { name, orText }: FileField) {
+  const [file] = files.get(name)!;
+  return file ? file.filename || name : orText && fields.get(name);
 }
 
 /**
@@ -35,20 +42,25 @@ export function namedImages(
   form: Form,
   shape: FormShape,
 ): NamedImages | undefined {
-  const field = imagesField(operation);
-  if (!field) return undefined;
-  const { name: param } = field;
+  const declared = fileFields(operation);
+  if (declared.length === 0) return undefined;
+  let param = declared[0]!.name;
   const refuse = (message: string) => new Failure('invalid_request', message, { param });
-  const files = form.files.get(param)!;
   const sent = new Map<string, { readonly path: string }>();
-  for (const [index, { path }] of sentFiles(form, param, shape).entries()) {
-    const name = files[index]!.filename || param;
-    if (sent.has(name))
-      throw refuse(`${param}: expected different file names, received ${name} twice`);
-    sent.set(name, { path });
+  for (const field of declared) {
+    param = field.name;
+    const files = form.files.get(param)!;
+    for (const [index, { path }] of sentFiles(form, param, shape).entries()) {
+      const name = files[index]!.filename || param;
+      if (sent.has(name))
+        throw refuse(`${param}: expected different file names, received ${name} twice`);
+      sent.set(name, { path });
+    }
   }
   const names = new Set(operation.images!(options));
+  const { profile } = options as { readonly profile?: string };
   for (const name of names) {
+    if (declared.length > 1) param = name === profile ? 'profile' : 'image';
     if (!sent.has(name)) {
       throw refuse(`${param}: the recipe refers to ${name}, which was not sent in this field`);
     }

@@ -12,7 +12,7 @@ import { overloaded } from '../responses/errors.ts';
 import { disconnectSignal } from '../transport/client-disconnect.ts';
 import { checkFormHeaders, type Form, withForm } from '../uploads/form.ts';
 import type { FormShape } from '../uploads/parts.ts';
-import { imagesField, namedImages, nameOfImage } from './named-images.ts';
+import { fileFields, namedImages, nameOfFile } from './named-images.ts';
 import { sendBatch } from './response.ts';
 import { batchSchema } from './schema.ts';
 
@@ -38,13 +38,13 @@ export function batchRoutes(server: FastifyInstance, context: AppContext): void 
     const { endpoint, set } = operation;
     if (endpoint === undefined) continue;
     const fileField = { ...FILES, max: set?.maxFiles ?? FILES.max };
-    const imageField = imagesField(operation);
+    const others = fileFields(operation);
     const fields = fieldsOf(operation.options)
       .map(({ name }) => name)
-      .filter((name) => name !== imageField?.name);
+      .filter((name) => !others.some((file) => file.name === name && !file.orText));
     const shape: FormShape = {
       ...BOUNDS,
-      files: imageField ? [fileField, imageField] : [fileField],
+      files: [fileField, ...others],
       fields,
       keepsUnknown: true,
       ...(operation.document && { valueBytes: DOCUMENT_BYTES, takesTextFiles: true as const }),
@@ -99,10 +99,10 @@ async function parseOptions(
   threads: TextJobs,
 ): Promise<{ readonly given: unknown; readonly options: unknown }> {
   const { options, prepare } = operation;
-  const imageField = imagesField(operation);
+  const files = fileFields(operation);
   const values = fieldsOf(options).flatMap((field) => {
-    const isImage = field.name === imageField?.name;
-    const text = isImage ? nameOfImage(form, imageField) : form.fields.get(field.name);
+    const file = files.find(({ name }) => name === field.name);
+    const text = file ? nameOfFile(form, file) : form.fields.get(field.name);
     if (text === undefined) return [];
     // A field is sent once: a list has an item on each line.
     const value = field.repeatable ? text.split(/\r?\n/).filter(Boolean) : fromText(field, text);

@@ -3,7 +3,7 @@ import type { SetOperation } from '../../operations/batch/set.ts';
 import { fieldsOf } from '../../schema/fields.ts';
 import { jsonSchemaOf, withSample } from '../openapi/openapi.ts';
 import type { FileField } from '../uploads/parts.ts';
-import { imagesField } from './named-images.ts';
+import { fileFields } from './named-images.ts';
 
 const record = {
   index: v.number(),
@@ -68,20 +68,16 @@ export function batchSchema(
 ) {
   const options = batchOptions(operation, side);
   const own: Record<string, object> = options.properties;
-  const imageField = imagesField(operation);
-  if (imageField) {
-    const file = { type: 'string', format: 'binary' };
-    const { name, max } = imageField;
-    own[name] =
-      max === 1
-        ? {
-            ...file,
-            description: operation.set ? 'The reference.' : 'The image to lay over the others.',
-          }
-        : {
-            ...{ type: 'array', items: file, maxItems: max },
-            description: 'Images to which the recipe refers by their file names.',
-          };
+  const file = { type: 'string', format: 'binary' };
+  for (const { name, max, orText } of fileFields(operation)) {
+    if (max > 1) {
+      const description = 'Images and profiles to which the recipe refers by their file names.';
+      own[name] = { type: 'array', items: file, maxItems: max, description };
+    } else if (!orText)
+      own[name] = {
+        ...file,
+        description: operation.set ? 'The reference.' : 'The image or mask to lay over the others.',
+      };
   }
   for (const { name, repeatable, description } of fieldsOf(operation.options)) {
     if (repeatable) own[name] = { type: 'string', description: `${description}, one on each line` };

@@ -72,7 +72,7 @@ async function readForm(
       if (part === undefined) break;
       const { fieldname } = part;
       const field = shape.files.find(({ name }) => fieldname === name || fieldname === `${name}[]`);
-      if (field) {
+      if (field && !(field.orText && part.type === 'field')) {
         const received = files.get(field.name)!;
         const file = await readFile(part, received.length, field, shape, uploads, parts);
         if (file) received.push(file);

@@ -10,6 +10,8 @@ export interface FileField {
   /** Number of files. */
   readonly min: 0 | 1;
   readonly max: number;
+  /** Whether the form may have a text of this name instead. */
+  readonly orText?: true;
 }
 
 /** The fields and limits of a multipart form. */

@@ -1,8 +1,9 @@
+import type { EncodingOptions } from '../encoding/options.ts';
 import { fileFailure } from '../file-error.ts';
 import { FORMATS, type OutputFormat } from '../formats.ts';
 import { isTruncatedGif } from '../gif.ts';
 import type { ImageInput, Sharp, SharpOptions } from '../input.ts';
-import type { MetadataPolicy, Warning } from '../output.ts';
+import type { Warning } from '../output.ts';
 import { estimateDecoding } from './estimate.ts';
 import { checkFrames, type Header } from './header.ts';
 import { mapFrames } from './pixels.ts';
@@ -16,8 +17,6 @@ export interface Selection {
   readonly profiled: boolean;
   readonly warnings: readonly Warning[];
 }
-
-export type AnimationPolicy = 'auto' | 'first' | 'all';
 
 function load({ bytes, limits, sharp }: ImageInput, options: SharpOptions = {}): Sharp {
   // The header was checked already; this limit is for decoders that find more pixels.
@@ -44,9 +43,10 @@ export async function selectFrames(
   input: ImageInput,
   header: Header,
   format: OutputFormat,
-  { animated, metadata }: { readonly animated: AnimationPolicy; readonly metadata: MetadataPolicy },
+  { animated, metadata, profile }: Pick<EncodingOptions, 'animated' | 'metadata' | 'profile'>,
 ): Promise<Selection> {
-  const keepsProfile = FORMATS[format].metadata && (metadata === 'icc' || metadata === 'all');
+  const keepsProfile =
+    FORMATS[format].metadata && (metadata === 'icc' || metadata === 'all' || profile !== undefined);
   const one = { frames: 1, profiled: keepsProfile, warnings: [] };
   const total = header.storedPages;
   if (animated === 'first' || total === 1) return one;
@@ -118,7 +118,7 @@ export function turnOf(orientation = 1): readonly [mirror: boolean, degrees: num
 }
 
 /** Rotates a frame by its EXIF orientation; sharp also mirrors before it rotates. */
-function upright({ metadata }: Header): (frame: Sharp) => Sharp {
+export function upright({ metadata }: Header): (frame: Sharp) => Sharp {
   const [mirror, degrees] = turnOf(metadata.orientation);
   return (frame) => frame.flop(mirror).rotate(degrees);
 }

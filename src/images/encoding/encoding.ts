@@ -4,7 +4,6 @@ import { type TiffMetadata, tiffWithMetadata } from '../exif/copy.ts';
 import { fileFailure } from '../file-error.ts';
 import { FORMATS, OUTPUT_FORMATS, type OutputFormat } from '../formats.ts';
 import type { Estimate, ImageInput, Sharp } from '../input.ts';
-import { hasGainMap } from '../jpeg/pictures.ts';
 import { jpegWithPhotoshop, photoshopOf } from '../metadata/iptc.ts';
 import { attachExif, keepMetadata, withCopyright } from '../metadata/policy.ts';
 import type { EncodingResult } from '../output.ts';
@@ -13,6 +12,7 @@ import { effortFor, ignoredSettings, isQuantised, timingOf, writeAs } from './en
 import { type EncodingWork, estimateEncoding, estimateSearch } from './estimate.ts';
 import { type EncodingOptions, isSearched } from './options.ts';
 import { smallestPng } from './png-size.ts';
+import type { Conversion } from './profile.ts';
 
 /** The output format of an operation that keeps the format: the input's, or png if it cannot be written. */
 export function sameFormat(header: Header): OutputFormat {
@@ -52,6 +52,8 @@ export interface EncodingTarget {
   readonly unchanged: boolean;
   /** Whether lossless WebP keeps colours below full transparency too. */
   readonly exact?: boolean;
+  /** Converts the colours at last, which are still those of another profile. */
+  readonly conversion?: Pick<Conversion, 'path' | 'inks'> | undefined;
 }
 
 /**
@@ -84,12 +86,13 @@ export async function encode(
   input: ImageInput,
   header: Header,
   image: Sharp,
-  { to, facts, unchanged, exact = false }: EncodingTarget,
+  { to, facts, unchanged, exact = false, conversion }: EncodingTarget,
   options: EncodingOptions,
 ): Promise<EncodingResult> {
   const traits = FORMATS[to];
   const background = parseColour(options.background);
-  let pipeline = traits.alpha ? image : image.flatten({ background: onWhite(background) });
+  const holdsAlpha = traits.alpha && !conversion?.inks;
+  let pipeline = holdsAlpha ? image : image.flatten({ background: onWhite(background) });
   const quantised = isQuantised(to, options);
   const deep = header.deep && traits.deep && !quantised;
   const isGreyThroughout = facts.grey && isGrey(background);
@@ -106,6 +109,7 @@ export async function encode(
     grey: grey && traits.grey,
     desaturated: facts.grey && !header.grey,
     frames: facts.frames,
+    converted: conversion !== undefined,
   });
   const toOutputColours = (sharp: Sharp) => {
     if (grey && traits.grey) return sharp.toColourspace(deep ? 'grey16' : 'b-w');
@@ -118,6 +122,7 @@ export async function encode(
   if (exif && header.format === 'tiff' && to !== 'tiff' && !tooLong) {
     pipeline = toOutputColours(await attachExif(input, pipeline, exif));
   }
+  if (conversion) pipeline = pipeline.withIccProfile(conversion.path);
   const { timing, warnings } = timingOf(header, facts.frames);
   if (tooLong) {
     const message = `EXIF of ${exif.length} bytes was left out: ${MAX_EXIF_BYTES} can be written`;
@@ -127,15 +132,11 @@ export async function encode(
     const message = `${to.toUpperCase()} has no place for IPTC, which was left out`;
     warnings.push({ code: 'iptc_lost', message });
   }
-  if (header.format === 'jpeg' && hasGainMap(input.file)) {
-    const message = 'the gain map, which holds the high dynamic range, was left out';
-    warnings.push({ code: 'trailer_lost', message });
-  }
   const keepsProfile = (policy === 'icc' || policy === 'all') && grey && traits.grey;
   // sharp 0.35.5 applies a grey profile neither to sixteen bits nor to red, green and blue.
   const isToned = header.tone !== null && facts.frames === 1;
   const isApplied = isToned || (isGreyThroughout && !deep);
-  if (header.grey && header.profiled && !keepsProfile && !isApplied) {
+  if (header.grey && header.profiled && !keepsProfile && !isApplied && !conversion) {
     const message = 'the colour profile of greyscale was not applied';
     warnings.push({ code: 'colours_not_converted', message });
   }
@@ -151,7 +152,7 @@ export async function encode(
       ? await smallestPng(data, header, {
           level: effortFor(to, options),
           unchanged: unchanged && !quantised,
-          profiled: policy === 'icc' || policy === 'all',
+          profiled: policy === 'icc' || policy === 'all' || conversion !== undefined,
           input,
         })
       : to === 'jxl'

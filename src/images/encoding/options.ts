@@ -60,6 +60,19 @@ export const encodingFields = {
     field(v.picklist(METADATA_POLICIES), 'metadata to keep: EXIF, XMP, IPTC and colour profile'),
     'none',
   ),
+  profile: v.optional(
+    field(
+      v.pipe(v.string(), v.nonEmpty(), v.maxLength(4096)),
+      'convert colours to srgb, p3 (Display P3), adobe-rgb, cmyk (jpeg and tiff) or an ICC file, and embed it',
+      { expects: 'srgb, p3, adobe-rgb, cmyk or a file', path: true },
+    ),
+  ),
+  intent: v.optional(
+    field(
+      v.picklist(['perceptual', 'relative', 'saturation']),
+      'how profile treats colours that it cannot hold; perceptual by default',
+    ),
+  ),
   animated: v.optional(
     field(
       v.picklist(['auto', 'first', 'all']),
@@ -75,10 +88,16 @@ export type EncodingOptions = v.InferOutput<v.StrictObjectSchema<typeof encoding
 export function encodingFault(
   options: Pick<
     EncodingOptions,
-    'quality' | 'lossless' | 'nearLossless' | 'colors' | 'targetSsim' | 'targetSize'
+    | ('quality' | 'lossless' | 'nearLossless' | 'colors' | 'targetSsim' | 'targetSize')
+    | ('profile' | 'intent')
   >,
 ): readonly [name: string, message: string] | null {
   const { quality, lossless, nearLossless, colors, targetSsim, targetSize } = options;
+  const { profile, intent } = options;
+  if (intent !== undefined && profile === undefined) return ['intent', 'goes with profile only'];
+  if (profile !== undefined && targetSsim !== undefined) {
+    return ['targetSsim', 'excludes profile, whose colours are not compared'];
+  }
   if (lossless && nearLossless) return ['nearLossless', 'excludes lossless'];
   if (targetSsim !== undefined && targetSize !== undefined) {
     return ['targetSize', 'excludes targetSsim'];

@@ -42,10 +42,22 @@ function listOf(bytes: Uint8Array) {
   return { data, place: data.byteOffset - bytes.byteOffset };
 }
 
+/** The picture after the first one; null where there is none. */
+export function secondPicture(file: Uint8Array): Uint8Array | null {
+  const list = listOf(file);
+  const block = list && TiffBlock.open(list.data);
+  const field = block?.directory(block.start)?.get(ENTRIES);
+  if (!block || !field || field.count < 2 * ENTRY_BYTES) return null;
+  const view = new DataView(list.data.buffer, list.data.byteOffset, list.data.length);
+  const at = field.offset + ENTRY_BYTES;
+  const start = list.place + view.getUint32(at + 8, block.littleEndian);
+  return file.subarray(start, start + view.getUint32(at + 4, block.littleEndian));
+}
+
 /** What a file with a gain map contains: Adobe's, ISO 21496-1 and Apple's, which is in the second picture. */
 const GAIN_MAPS = ['http://ns.adobe.com/hdr-gain-map/', 'urn:iso:std:iso:ts:21496', 'HDRGainMap'];
 
-/** Whether a gain map follows the picture. The loader of libvips for gain maps is blocked, like most of them. */
+/** Whether a gain map follows the picture, also one that libvips does not read, such as Apple's before iOS 18. */
 export function hasGainMap(file: Uint8Array): boolean {
   const bytes = Buffer.from(file.buffer, file.byteOffset, file.byteLength);
   try {

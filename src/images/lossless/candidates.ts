@@ -4,6 +4,7 @@ import { type DecodedImage, isSameImage } from '../decoding/stored.ts';
 import { MAX_DELAY_MS } from '../encoding/encoders.ts';
 import type { OutputFormat } from '../formats.ts';
 import { strippedGif } from '../gif.ts';
+import { attachGainMap, readGainMap } from '../jpeg/gain-map.ts';
 import { transcodeJpeg } from '../jpeg/transcode.ts';
 import type { MetadataPolicy, Warning } from '../output.ts';
 import { type PngChunk, pngChunks, pngOf } from '../png/chunks.ts';
@@ -59,6 +60,8 @@ async function jpegCandidates(
   try {
     const way = { metadata, progressive: progressive || 'auto' } as const;
     const { bytes, lostTrailer } = transcodeJpeg(input, way);
+    const gainMap = lostTrailer ? readGainMap(input.bytes) : null;
+    if (gainMap) return [attachGainMap(bytes, gainMap)];
     if (lostTrailer) {
       const message =
         'data after the picture, such as a gain map, was left out; metadata "all" keeps it';

@@ -1,4 +1,3 @@
-import type { OutputInfo } from 'sharp';
 import type { Header, Size } from '../decoding/header.ts';
 import { withoutMetadata } from '../decoding/pixels.ts';
 import { readExif } from '../exif/exif.ts';
@@ -15,23 +14,26 @@ interface OutputTraits {
   /** Whether the pixels became grey, so that the profile of a colour image does not fit. */
   readonly desaturated: boolean;
   readonly frames: number;
+  /** Whether colours are converted from the profile of the pipeline to another one. */
+  readonly converted: boolean;
+}
+
+/** The pixels of a pipeline with the metadata of the input, as an uncompressed PNG. */
+export function metadataPng(image: Sharp, header: Header, { grey } = header) {
+  const { deep } = header;
+  const space = grey ? (deep ? 'grey16' : 'b-w') : deep ? 'rgb16' : 'srgb';
+  return keepProfile(image.keepMetadata(), header, { grey })
+    .toColourspace(space)
+    .png({ compressionLevel: 0 })
+    .toBuffer({ resolveWithObject: true });
 }
 
 /**
  * Continues with the pixels of a pipeline in a new one, which keeps the metadata of the input. sharp copies
- * metadata only from an encoded input: an uncompressed PNG.
+ * metadata only from an encoded input.
  */
-export async function withMetadata(
-  { sharp }: ImageInput,
-  image: Sharp,
-  header: Header,
-): Promise<{ readonly image: Sharp; readonly info: OutputInfo }> {
-  const { deep, grey } = header;
-  const space = grey ? (deep ? 'grey16' : 'b-w') : deep ? 'rgb16' : 'srgb';
-  const { data, info } = await keepProfile(image.keepMetadata(), header, { grey })
-    .toColourspace(space)
-    .png({ compressionLevel: 0 })
-    .toBuffer({ resolveWithObject: true });
+export async function withMetadata({ sharp }: ImageInput, image: Sharp, header: Header) {
+  const { data, info } = await metadataPng(image, header);
   return { image: sharp(data, { limitInputPixels: false }), info };
 }
 
@@ -50,7 +52,7 @@ export async function keepMetadata(
     case 'none':
       return image;
     case 'copyright':
-      return keepCopyright(input, image, header, output.frames);
+      return keepCopyright(input, image, header, output);
     case 'icc':
       return output.desaturated ? image : keepProfile(image.keepIccProfile(), header, output);
     case 'all':
@@ -71,12 +73,12 @@ async function keepCopyright(
   input: ImageInput,
   image: Sharp,
   header: Header,
-  frames: number,
+  { frames, converted }: Pick<OutputTraits, 'frames' | 'converted'>,
 ): Promise<Sharp> {
   const texts = copyrightOf(header);
   if (texts === null) return image;
   // Only this removes the thumbnail inside EXIF, which shows the whole original.
-  const pixels = await withoutMetadata(input, image, header);
+  const pixels = converted ? image : await withoutMetadata(input, image, header);
   // EXIF is not written to TIFF, so XMP holds the same texts.
   const xmp = xmpOf(texts['Copyright'], texts['Artist']);
   const changes = exifTexts(texts);

@@ -40,6 +40,17 @@ export function pngWithExif(png: Uint8Array, exif: Uint8Array): Buffer {
   return rewrite(png, { add: [pngChunk('eXIf', exif).stored], remove: [] });
 }
 
+/** Chunks of metadata that libvips reads. */
+const METADATA_CHUNKS = ['iCCP', 'pHYs', 'eXIf', 'iTXt', 'tEXt', 'zTXt'];
+
+/** A PNG with the metadata of another one. */
+export function pngWithMetadataOf(png: Uint8Array, other: Uint8Array): Buffer {
+  const metadataOf = (bytes: Uint8Array) =>
+    [...pngChunks(bytes)].filter(({ name }) => METADATA_CHUNKS.includes(name));
+  const add = metadataOf(other).map(({ stored }) => stored);
+  return rewrite(png, { add, remove: metadataOf(png) });
+}
+
 function rewrite(
   png: Uint8Array,
   { add, remove }: { readonly add: readonly Uint8Array[]; readonly remove: readonly PngChunk[] },

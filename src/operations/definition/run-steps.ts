@@ -1,6 +1,6 @@
 import { type Facts, factsOf, type Header, readHeader } from '../../images/decoding/header.ts';
 import { openPicture, selectFrames } from '../../images/decoding/picture.ts';
-import { mapFrames, type Pixels, read, start } from '../../images/decoding/pixels.ts';
+import { mapFrames, read } from '../../images/decoding/pixels.ts';
 import {
   checkOutputSize,
   checkPixelCount,
@@ -8,37 +8,22 @@ import {
   estimateOutput,
 } from '../../images/encoding/encoding.ts';
 import { type EncodingOptions, isSearched } from '../../images/encoding/options.ts';
+import { type Conversion, convertColours } from '../../images/encoding/profile.ts';
 import { encodeToTarget } from '../../images/encoding/target.ts';
 import { FORMATS, type OutputFormat } from '../../images/formats.ts';
 import type { ImageInput, Sharp } from '../../images/input.ts';
 import { withMetadata } from '../../images/metadata/policy.ts';
 import type { EncodingResult, Search, Warning } from '../../images/output.ts';
 import { pngWithDensity } from '../../images/png/png.ts';
+import { gainMapFor, openGainMap } from './gain-map-progress.ts';
+import { beginProgress, type MapProgress, openPixels, type Progress } from './progress.ts';
 import { type ChosenStep, loadStep, PLACE, type Source, type StepContext } from './step.ts';
-
-/** An image between two steps: a pipeline, and what it has done. */
-export interface Progress {
-  readonly image: Sharp;
-  readonly facts: Facts;
-  /** Place of the last change of the pipeline in sharp's order; -1 where it has none. */
-  readonly place: number;
-  /** Whether the pipeline begins with the encoded input, not with raw pixels. */
-  readonly decoded: boolean;
-  /** Whether the pipeline changes colours. */
-  readonly colours: boolean;
-  /** Whether no step since the input has changed pixels. */
-  readonly unchanged: boolean;
-}
-
-/** An opened input before the first step. */
-export function beginProgress(image: Sharp, facts: Facts): Progress {
-  return { image, facts, place: -1, decoded: true, colours: false, unchanged: true };
-}
 
 /** Continues in a new pipeline, with the size that its pixels have. */
 async function reopen({ input, header, profiled }: Source, progress: Progress): Promise<Progress> {
   const { image, facts } = progress;
-  const fresh = { place: -1, decoded: false, colours: false, unchanged: progress.unchanged };
+  const { unchanged, gainMap } = progress;
+  const fresh = { place: -1, decoded: false, colours: false, unchanged, gainMap };
   if (profiled) {
     const { image: copy, info } = await withMetadata(input, image, header);
     return { ...fresh, image: copy, facts: { ...facts, width: info.width, height: info.height } };
@@ -46,12 +31,6 @@ async function reopen({ input, header, profiled }: Source, progress: Progress): 
   const pixels = await read(image, facts);
   const { width, height } = pixels;
   return { ...fresh, image: openPixels(input, pixels), facts: { ...facts, width, height } };
-}
-
-/** A pipeline that begins with pixels, to which steps may add colour: they are grey after greyscale. */
-export function openPixels(input: ImageInput, pixels: Pixels): Sharp {
-  const image = start(input, pixels);
-  return pixels.channels < 3 ? image.pipelineColourspace('srgb') : image;
 }
 
 /**
@@ -72,24 +51,41 @@ export async function applyStep(
   checkPixelCount(input, planned.after);
   const unchanged = progress.unchanged && planned.unchanged === true;
   if (facts.frames > 1) {
-    const whole = planned.whole === true && progress.decoded && progress.place === -1;
+    const isFirst = progress.decoded && progress.place === -1;
+    const whole = planned.whole === true && (planned.fresh === true || isFirst);
     const apply = (frame: Sharp) => planned.apply(frame, source);
     const image = whole
       ? await apply(progress.image)
       : await mapFrames(input, progress.image, facts, apply);
-    const place = whole ? planned.to : -1;
-    return { image, facts: planned.after, place, decoded: whole, colours: false, unchanged };
+    const decoded = whole && !planned.fresh;
+    const place = decoded ? planned.to : -1;
+    return { image, facts: planned.after, place, decoded, colours: false, unchanged };
   }
   const before = planned.from > progress.place ? progress : await reopen(source, progress);
   const next: Progress = {
     image: await planned.apply(before.image, source),
     facts: planned.after,
-    place: planned.to,
-    decoded: before.decoded,
-    colours: before.colours || planned.colours === true,
+    place: planned.fresh ? -1 : planned.to,
+    decoded: before.decoded && !planned.fresh,
+    colours: !planned.fresh && (before.colours || planned.colours === true),
     unchanged,
+    gainMap: planned.keepsGainMap
+      ? await applyToMap(source, before.gainMap, { step, options })
+      : undefined,
   };
   return planned.measured ? reopen(source, next) : next;
+}
+
+/** Changes a gain map as the picture. Where the picture gets a background the map gets no gain. */
+async function applyToMap(
+  source: Source,
+  gainMap: MapProgress | undefined,
+  { step, options }: ChosenStep,
+): Promise<MapProgress | undefined> {
+  if (!gainMap) return undefined;
+  const dark = { step, options: { ...options, background: 'black' } };
+  const own = { ...source, profiled: false };
+  return { ...gainMap, progress: await applyStep(own, gainMap.progress, dark, { alpha: false }) };
 }
 
 /** The facts after steps, and their estimated work, before any pixel is decoded. */
@@ -124,7 +120,7 @@ export function planSteps(
     if (place >= 0) held += pixels * copied;
     held += pixels * (planned.held ?? 0);
     milliseconds += (pixels * (planned.microseconds ?? 0)) / 1000;
-    place = planned.measured ? PLACE.LAST : planned.to;
+    place = planned.fresh ? -1 : planned.measured ? PLACE.LAST : planned.to;
     warnings.push(...(planned.warnings ?? []));
   }
   return { after, held, milliseconds, warnings };
@@ -156,15 +152,46 @@ export async function encodeResult(
   // sharp flattens before it changes colours, so that the background would be changed too.
   const ordered = !(colours && facts.hasAlpha && !FORMATS[to].alpha) && place !== PLACE.LAST;
   const last = ordered ? progress : await reopen(source, progress);
-  const target = { to, facts: last.facts, unchanged: last.unchanged, exact };
   const { input, header } = source;
-  if (!isSearched(encoding)) {
-    return dense(await encode(input, header, last.image, target, encoding), header, last);
+  if (encoding.profile === undefined) return encodePixels(source, last, to, encoding, exact);
+  if (facts.frames > 1 || !FORMATS[to].metadata) {
+    const message = `${to.toUpperCase()} holds no profile for this image: profile was ignored`;
+    const { warnings, ...plain } = await encodePixels(source, last, to, encoding, exact);
+    return { ...plain, warnings: [...warnings, { code: 'profile_ignored', message }] };
   }
+  return convertColours(input, header, last.image, to, encoding, async (conversion) => {
+    const own = {
+      facts: { ...last.facts, grey: false },
+      image: conversion.open(),
+      unchanged: false,
+    };
+    const opened = { ...last, ...own };
+    const encoded = await encodePixels(source, opened, to, encoding, exact, conversion);
+    return { ...encoded, warnings: [...encoded.warnings, ...conversion.warnings] };
+  });
+}
+
+async function encodePixels(
+  source: Source,
+  last: Progress,
+  to: OutputFormat,
+  encoding: EncodingOptions,
+  exact: boolean,
+  conversion?: Conversion,
+): Promise<EncodingResult> {
+  const { input, header } = source;
+  const { facts, unchanged } = last;
+  const target = { to, facts, unchanged, exact, conversion };
+  const finish = await gainMapFor(source, last, to === 'jpeg' && !conversion);
+  if (!isSearched(encoding)) {
+    return finish(dense(await encode(input, header, last.image, target, encoding), header, last));
+  }
+  const { targetSize } = encoding;
+  const rest = { ...encoding, targetSize: targetSize && Math.max(1, targetSize - finish.bytes) };
   // Pixels of an animation are decoded again for each encoding, because raw ones have no metadata.
-  const fixed = facts.frames > 1 ? last : await reopen(source, last);
+  const fixed = facts.frames > 1 || conversion ? last : await reopen(source, last);
   const image = () => fixed.image.clone();
-  return dense(await encodeToTarget(input, header, image, target, encoding), header, fixed);
+  return finish(dense(await encodeToTarget(input, header, image, target, rest), header, fixed));
 }
 
 export interface StepsOptions {
@@ -202,7 +229,7 @@ export async function runSteps(
   const work = estimateOutput(input, header, { to, facts: plan.after, held }, encoding);
   input.admit({ ...work, milliseconds: work.milliseconds + plan.milliseconds });
   const image = await openPicture(input, header, selection);
-  let progress = beginProgress(image, facts);
+  let progress = beginProgress(image, facts, await openGainMap(source, facts));
   for (const step of steps) progress = await applyStep(source, progress, step, context);
   const {
     image: output,

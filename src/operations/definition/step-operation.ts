@@ -6,6 +6,7 @@ import {
   encodingFields,
   formatField,
 } from '../../images/encoding/options.ts';
+import { profileFiles } from '../../images/encoding/profile.ts';
 import { OUTPUT_FORMATS, type OutputFormat } from '../../images/formats.ts';
 import type { ImageInput } from '../../images/input.ts';
 import { type ObjectSchema, rule } from '../../schema/fields.ts';
@@ -15,7 +16,7 @@ import type { OptionsOf, Step } from './step.ts';
 
 interface StepOperation<Entries extends v.ObjectEntries>
   extends Step<Entries>,
-    Pick<Operation, 'endpoint' | 'cost' | 'examples'> {
+    Pick<Operation, 'cost' | 'examples'> {
   /** Input formats that the command keeps where no format is given; by default all that are written. */
   readonly keeps?: readonly OutputFormat[];
   readonly sample?: Readonly<Record<string, unknown>>;
@@ -38,16 +39,7 @@ type OperationEntries<Entries> = Entries &
 export function stepOperation<const Entries extends v.ObjectEntries>(
   record: StepOperation<Entries>,
 ) {
-  const {
-    keeps = OUTPUT_FORMATS,
-    endpoint,
-    cost,
-    examples,
-    sample,
-    extra,
-    direct,
-    ...step
-  } = record;
+  const { keeps = OUTPUT_FORMATS, cost, examples, sample, extra, direct, ...step } = record;
   const all = keeps.length === OUTPUT_FORMATS.length;
   const otherwise = all ? "the input's" : `the input's where it is ${keeps.join(', ')}, else png`;
   const { background, ...own } = step.fields;
@@ -73,9 +65,12 @@ export function stepOperation<const Entries extends v.ObjectEntries>(
     examples,
     keeps,
     options,
-    ...(endpoint !== undefined && { endpoint }),
+    endpoint: `batch-${step.name}-images`,
     ...(sample && { sample: sample as never }),
-    ...(step.images && { images: step.images as never }),
+    images: (given) => [
+      ...(step.images?.(given as never) ?? []),
+      ...profileFiles(given as EncodingOptions),
+    ],
     ...(step.variables && { variables: step.variables as never }),
     async run(input, given) {
       const chosen = given as unknown as EncodingOptions & { readonly format?: OutputFormat };

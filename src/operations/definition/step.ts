@@ -17,11 +17,12 @@ export const PLACE = {
   RESIZE: 4,
   CUT: 5,
   EXTEND: 6,
-  BLUR: 7,
-  MODULATE: 8,
-  SHARPEN: 9,
-  COMPOSITE: 10,
-  LAST: 11,
+  MEDIAN: 7,
+  BLUR: 8,
+  MODULATE: 9,
+  SHARPEN: 10,
+  COMPOSITE: 11,
+  LAST: 12,
 } as const;
 
 /** The image that steps change. */
@@ -43,12 +44,16 @@ export interface PlannedStep {
   readonly to: number;
   /** Applies the changes to the pipeline of one frame. */
   apply(frame: Sharp, source: Source): Sharp | Promise<Sharp>;
-  /** Whether `apply` may change an animation as a whole that no step has changed before. */
+  /** Whether `apply` may change an animation as a whole that no step has changed before; a fresh one always. */
   readonly whole?: boolean;
+  /** Whether `apply` reads the pixels, and begins a new pipeline. */
+  readonly fresh?: boolean;
   /** Whether the pixels decide the size of the result. */
   readonly measured?: boolean;
   /** Whether it changes colours, so that transparency must be flattened after it. */
   readonly colours?: boolean;
+  /** Whether it changes places alone, and therefore a gain map alike. */
+  readonly keepsGainMap?: boolean;
   /** Whether the result may have the pixels of the input. */
   readonly unchanged?: boolean;
   /** Bytes per pixel that it buffers, and CPU microseconds per pixel of the image before it. */

@@ -1,7 +1,6 @@
 import { estimateDecoding } from '../../images/decoding/estimate.ts';
 import { type Facts, factsOf, type Header, readHeader } from '../../images/decoding/header.ts';
 import { openPicture, type Selection, selectFrames } from '../../images/decoding/picture.ts';
-import { read } from '../../images/decoding/pixels.ts';
 import { checkOutputSize, estimateOutput, sameFormat } from '../../images/encoding/encoding.ts';
 import type { EncodingOptions } from '../../images/encoding/options.ts';
 import { fileFailure } from '../../images/file-error.ts';
@@ -13,15 +12,10 @@ import {
   type Search,
   type Warning,
 } from '../../images/output.ts';
+import { openGainMap } from '../definition/gain-map-progress.ts';
 import type { OperationResult } from '../definition/operation.ts';
-import {
-  applyStep,
-  beginProgress,
-  encodeResult,
-  openPixels,
-  type Progress,
-  planSteps,
-} from '../definition/run-steps.ts';
+import { beginProgress, type Progress, shareProgress } from '../definition/progress.ts';
+import { applyStep, encodeResult, planSteps } from '../definition/run-steps.ts';
 import { loadStep } from '../definition/step.ts';
 import { STEPS } from '../steps/steps.ts';
 import type { Recipe, RecipeOutput, RecipeStep } from './recipe.ts';
@@ -221,21 +215,14 @@ async function runGroup(
   const engine: Engine<Progress> = {
     factsOf: (progress) => progress.facts,
     apply: (progress, step, context) => applyStep(source, progress, step, context),
-    async share(progress, size) {
-      const { image, facts, unchanged } = progress;
-      const pixels = await read(size ? image.resize({ ...size, fit: 'fill' }) : image, facts);
-      return () => ({
-        ...beginProgress(openPixels(input, pixels), { ...facts, ...size }),
-        decoded: false,
-        unchanged: unchanged && !size,
-      });
-    },
+    share: (progress, size) => shareProgress(input, progress, size),
     async finish(progress, leaf) {
       checkOutputSize(input, progress.facts);
       add(leaf, await encodeResult(source, progress, leaf.to, leaf.encoding));
     },
   };
   const image = await openPicture(input, header, group);
-  const begin = beginProgress(image, factsOf(header, group.frames));
+  const facts = factsOf(header, group.frames);
+  const begin = beginProgress(image, facts, await openGainMap(source, facts));
   await traverse(engine, header, begin, recipe.steps, group.branches);
 }

@@ -1,5 +1,6 @@
 import * as v from 'valibot';
-import { field } from '../../schema/fields.ts';
+import { profileFiles } from '../../images/encoding/profile.ts';
+import { field, optional } from '../../schema/fields.ts';
 import { defineOperation } from '../definition/operation.ts';
 import { STEP_OPERATIONS, STEPS } from '../steps/steps.ts';
 import { ENCODING_COST } from '../tools/convert.ts';
@@ -41,11 +42,9 @@ export const run = defineOperation({
     recipe: field(v.pipe(v.string(), v.nonEmpty()), 'the recipe in YAML, or the name of a preset', {
       expects: 'a recipe or the name of a preset',
     }),
-    set: v.optional(
-      field(v.array(v.string()), 'a variable of the recipe', {
-        expects: 'NAME=VALUE',
-      }),
-    ),
+    set: optional(v.array(v.string()), 'a variable of the recipe', {
+      expects: 'NAME=VALUE',
+    }),
   }),
   details: () => ['outputs'],
   examples: [
@@ -60,10 +59,12 @@ export const run = defineOperation({
     const found = await findRecipe(recipe, { origin, set }, threads);
     return { ...found, ...(planOnly && { planOnly }) };
   },
-  images: (recipe) =>
-    stepsOf(recipe as Recipe).flatMap(
+  images: (recipe) => [
+    ...stepsOf(recipe as Recipe).flatMap(
       ({ name, options }) => STEPS.get(name)!.images?.(options as never) ?? [],
     ),
+    ...(recipe as Recipe).outputs.flatMap(({ encoding }) => profileFiles(encoding)),
+  ],
   variables: (recipe) =>
     stepsOf(recipe as Recipe).flatMap(
       ({ name, options }) => STEPS.get(name)!.variables?.(options as never) ?? [],

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { editorSchema, type JsonSchema } from '../../config/yaml/editor-schema.ts';
 import { encodingFault, encodingFields, formatField } from '../../images/encoding/options.ts';
-import { field, integer, rule } from '../../schema/fields.ts';
+import { field, integer, optional, rule } from '../../schema/fields.ts';
 import { templateFault } from '../definition/name-template.ts';
 import { stepSchema } from '../definition/step.ts';
 import { STEPS } from '../steps/steps.ts';
@@ -12,7 +12,7 @@ const MAX_STEPS = 32;
 const MAX_OUTPUTS = 32;
 const MAX_WIDTHS = 16;
 
-const when = v.optional(field(conditionsSchema, 'conditions on the image at this place'));
+const when = optional(conditionsSchema, 'conditions on the image at this place');
 
 const stepEntries = Object.fromEntries(
   [...STEPS.values()].map((step) => [
@@ -35,32 +35,32 @@ const step = v.pipe(
 const list = <Item extends v.GenericSchema>(item: Item, most: number, least = 0) =>
   v.pipe(v.array(item), v.minLength(least), v.maxLength(most));
 
-const steps = v.optional(
-  field(list(step, MAX_STEPS), 'changes of the pixels, in this order', {
-    expects: `a list of at most ${MAX_STEPS} steps`,
-  }),
-);
+const steps = optional(list(step, MAX_STEPS), 'changes of the pixels, in this order', {
+  expects: `a list of at most ${MAX_STEPS} steps`,
+});
 
 const output = v.pipe(
   v.strictObject({
-    name: v.optional(
-      field(v.pipe(v.string(), v.nonEmpty(), v.maxLength(200)), 'template of the file name', {
+    name: optional(
+      v.pipe(v.string(), v.nonEmpty(), v.maxLength(200)),
+      'template of the file name',
+      {
         expects: 'a text of at most 200 characters',
-      }),
+      },
     ),
     when,
     steps,
-    widths: v.optional(
-      field(list(integer(1, 65_535), MAX_WIDTHS, 1), 'an output for each width, at most the own', {
+    widths: optional(
+      list(integer(1, 65_535), MAX_WIDTHS, 1),
+      'an output for each width, at most the own',
+      {
         expects: `a list of at most ${MAX_WIDTHS} integers`,
-      }),
+      },
     ),
     format: v.optional(formatField("output format; the input's by default")),
-    formats: v.optional(
-      field(list(formatField('output format'), 6, 1), 'an output for each format', {
-        expects: 'a list of formats',
-      }),
-    ),
+    formats: optional(list(formatField('output format'), 6, 1), 'an output for each format', {
+      expects: 'a list of formats',
+    }),
     ...encodingFields,
   }),
   rule((given) => {
@@ -88,25 +88,20 @@ const NAME = v.pipe(
 
 /** A recipe as it is written. */
 export const recipeSchema = v.strictObject({
-  description: v.optional(field(v.string(), 'what the recipe is for')),
-  vars: v.optional(
-    field(
-      v.record(
-        NAME,
-        field(v.union([v.string(), v.number(), v.boolean()]), 'value of a variable', {
-          expects: 'a text, a number, true or false',
-        }),
-      ),
-      // biome-ignore lint/suspicious/noTemplateCurlyInString: the description shows how recipes write it
-      'variables with their defaults: ${NAME} in a text stands for the value',
-    ),
+  description: optional(v.string(), 'what the recipe is for'),
+  vars: optional(
+    v.record(
+      NAME,
+      field(v.union([v.string(), v.number(), v.boolean()]), 'value of a variable', {
+        expects: 'a text, a number, true or false',
+      }),
+    ), // biome-ignore lint/suspicious/noTemplateCurlyInString: the description shows how recipes write it
+    'variables with their defaults: ${NAME} in a text stands for the value',
   ),
   steps,
-  outputs: v.optional(
-    field(list(output, MAX_OUTPUTS, 1), 'outputs for each image; one by default', {
-      expects: `a list of 1 to ${MAX_OUTPUTS} outputs`,
-    }),
-  ),
+  outputs: optional(list(output, MAX_OUTPUTS, 1), 'outputs for each image; one by default', {
+    expects: `a list of 1 to ${MAX_OUTPUTS} outputs`,
+  }),
 });
 
 export type WrittenRecipe = v.InferOutput<typeof recipeSchema>;

@@ -83,7 +83,6 @@ function sizeOf({ width, height }: Facts, options: CropOptions): Size {
 export const crop = stepOperation({
   name: 'crop',
   summary: 'Crop images to a rectangle, a ratio or a share',
-  endpoint: 'batch-crop-images',
   cost: 18,
   keeps: ['webp', 'png', 'jpeg'],
   fields,
@@ -125,7 +124,7 @@ export const crop = stepOperation({
       after,
       from: PLACE.EXTRACT,
       to: PLACE.EXTRACT,
-      whole: true,
+      ...{ whole: true, keepsGainMap: !around },
       apply: async (frame, source) =>
         frame.extract(around ? await around(frame, source) : { left, top, width, height }),
     };

@@ -2,12 +2,12 @@ import * as v from 'valibot';
 import { colourField, isGrey, onWhite, parseColour } from '../../images/colour.ts';
 import type { Facts } from '../../images/decoding/header.ts';
 import { addAlpha } from '../../images/decoding/pixels.ts';
-import { field, integer } from '../../schema/fields.ts';
+import { integer, withDefault } from '../../schema/fields.ts';
 import { GRAVITIES, offsetOf, ratioField, ratioOf } from '../definition/placement.ts';
 import { type OptionsOf, PLACE, placeOfPaint } from '../definition/step.ts';
 import { stepOperation } from '../definition/step-operation.ts';
 
-const edge = (side: string) => v.optional(field(integer(0), `pixels added ${side}`), 0);
+const edge = (side: string) => withDefault(integer(0), 0, `pixels added ${side}`);
 
 const fields = {
   top: edge('above'),
@@ -17,13 +17,11 @@ const fields = {
   ratio: v.optional(
     ratioField('pad to the smallest canvas with this ratio, instead of the four edges'),
   ),
-  gravity: v.optional(field(v.picklist(GRAVITIES), 'position of the image for ratio'), 'center'),
-  content: v.optional(
-    field(
-      v.picklist(['background', 'copy', 'repeat', 'mirror']),
-      'content of the edges: the background, copied edge pixels, or the repeated or mirrored image',
-    ),
+  gravity: withDefault(v.picklist(GRAVITIES), 'center', 'position of the image for ratio'),
+  content: withDefault(
+    v.picklist(['background', 'copy', 'repeat', 'mirror']),
     'background',
+    'content of the edges: the background, copied edge pixels, or the repeated or mirrored image',
   ),
   background: v.optional(
     colourField(
@@ -53,7 +51,6 @@ function edgesOf(facts: Facts, { ratio, gravity, top, right, bottom, left }: Ext
 export const extend = stepOperation({
   name: 'extend',
   summary: 'Add borders to images, or pad them to a ratio',
-  endpoint: 'batch-extend-images',
   cost: 25,
   fields,
   check({ top, right, bottom, left, ratio }) {
@@ -90,6 +87,7 @@ export const extend = stepOperation({
       // The edges must not be premultiplied with the image.
       from: after.hasAlpha ? PLACE.FIRST : placeOfPaint(facts, after, PLACE.EXTEND),
       to: PLACE.EXTEND,
+      keepsGainMap: true,
       unchanged: width === facts.width && height === facts.height,
       held: content === 'background' || content === 'copy' ? 0 : 8,
       apply: (frame) =>

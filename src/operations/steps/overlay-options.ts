@@ -4,7 +4,7 @@ import type { Size } from '../../images/decoding/header.ts';
 import { fontField } from '../../images/layers/fonts.ts';
 import type { Layer } from '../../images/layers/layer.ts';
 import { isVisible, MAX_LINES, type TextLayer } from '../../images/layers/text-layer.ts';
-import { field, integer, number } from '../../schema/fields.ts';
+import { integer, number, optional, withDefault } from '../../schema/fields.ts';
 import { placeholderFault } from '../definition/name-template.ts';
 import { GRAVITIES } from '../definition/placement.ts';
 import type { OptionsOf } from '../definition/step.ts';
@@ -18,43 +18,39 @@ const BLENDS = [
 const PLACEHOLDERS = ['name', 'index', 'date'] as const;
 
 export const overlayFields = {
-  image: v.optional(
-    field(
-      v.pipe(v.string(), v.nonEmpty(), v.maxLength(4096)),
-      'image to lay over the others, such as a logo',
-      {
-        expects: 'a file',
-        path: true,
-      },
-    ),
+  image: optional(
+    v.pipe(v.string(), v.nonEmpty(), v.maxLength(4096)),
+    'image to lay over the others, such as a logo',
+    {
+      expects: 'a file',
+      path: true,
+    },
   ),
-  text: v.optional(
-    field(
-      v.pipe(v.string(), v.nonEmpty(), v.maxLength(300)),
-      'text to lay over, with {name} {index} {date} or {date:YYYY} of each image',
-      { expects: 'a text of 1 to 300 characters' },
-    ),
+  text: optional(
+    v.pipe(v.string(), v.nonEmpty(), v.maxLength(300)),
+    'text to lay over, with {name} {index} {date} or {date:YYYY} of each image',
+    { expects: 'a text of 1 to 300 characters' },
   ),
-  gravity: v.optional(field(v.picklist(GRAVITIES), 'where it is'), 'southeast'),
-  x: v.optional(
-    field(integer(-65_535, 65_535), 'pixels from the edge that gravity names, or to the right'),
+  gravity: withDefault(v.picklist(GRAVITIES), 'southeast', 'where it is'),
+  x: withDefault(
+    integer(-65_535, 65_535),
     0,
+    'pixels from the edge that gravity names, or to the right',
   ),
-  y: v.optional(
-    field(integer(-65_535, 65_535), 'pixels from the edge that gravity names, or down'),
-    0,
+  y: withDefault(integer(-65_535, 65_535), 0, 'pixels from the edge that gravity names, or down'),
+  scale: optional(
+    number(0.001, 1),
+    "width as a share of the image's width; its own size by default",
   ),
-  scale: v.optional(
-    field(number(0.001, 1), "width as a share of the image's width; its own size by default"),
-  ),
-  opacity: v.optional(field(number(0.01, 1), 'opacity'), 1),
-  angle: v.optional(field(number(-360, 360), 'degrees clockwise'), 0),
-  tile: v.optional(field(v.boolean(), 'repeat the overlay over the whole image'), false),
-  gap: v.optional(field(integer(0, 10_000), 'pixels between tiles')),
-  blend: v.optional(field(v.picklist(BLENDS), 'blend mode'), 'over'),
+  opacity: withDefault(number(0.01, 1), 1, 'opacity'),
+  angle: withDefault(number(-360, 360), 0, 'degrees clockwise'),
+  tile: withDefault(v.boolean(), false, 'repeat the overlay over the whole image'),
+  gap: optional(integer(0, 10_000), 'pixels between tiles'),
+  blend: withDefault(v.picklist(BLENDS), 'over', 'blend mode'),
   font: v.optional(fontField('installed font, or several to choose from; sans-serif by default')),
-  size: v.optional(
-    field(integer(4, 2000), 'letter size in pixels; a twentieth of the shorter side by default'),
+  size: optional(
+    integer(4, 2000),
+    'letter size in pixels; a twentieth of the shorter side by default',
   ),
   color: v.optional(colourField('colour of the text; white by default')),
   box: v.optional(colourField('colour of a box behind the text')),

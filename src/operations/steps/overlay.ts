@@ -15,7 +15,7 @@ import { openTextLayer, type TextLayer } from '../../images/layers/text-layer.ts
 import type { Warning } from '../../images/output.ts';
 import { fillTemplate, needsDate } from '../definition/name-template.ts';
 import { offsetOf } from '../definition/placement.ts';
-import { openPixels } from '../definition/run-steps.ts';
+import { openPixels } from '../definition/progress.ts';
 import { type LoadedOptions, PLACE, type Source } from '../definition/step.ts';
 import { stepOperation } from '../definition/step-operation.ts';
 import {
@@ -194,7 +194,6 @@ async function composite(
 export const overlay = stepOperation({
   name: 'overlay',
   summary: 'Put a logo or a text on images',
-  endpoint: 'batch-overlay-images',
   cost: 30,
   fields: overlayFields,
   check: checkOverlay,

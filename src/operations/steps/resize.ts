@@ -123,7 +123,6 @@ function place(image: Sharp, from: Facts, to: ResizeOptions, alpha: boolean): Sh
 export const resize = stepOperation({
   name: 'resize',
   summary: 'Resize images',
-  endpoint: 'batch-resize-images',
   cost: 15,
   fields,
   check({ width, height, percent, fit, position, focus }) {
@@ -167,6 +166,7 @@ export const resize = stepOperation({
       after,
       from: placeOfPaint(facts, after, PLACE.RESIZE),
       to: fit === 'contain' ? PLACE.EXTEND : PLACE.CUT,
+      keepsGainMap: !around && !isStrategy(position),
       async apply(frame, source) {
         if (!around) return place(frame, facts, options, alpha);
         const part = await around(frame, source);

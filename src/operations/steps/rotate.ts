@@ -1,17 +1,24 @@
 import * as v from 'valibot';
+import { Failure } from '../../failure.ts';
 import { colourField, isGrey, onWhite, parseColour, premultiplied } from '../../images/colour.ts';
-import { readHeader } from '../../images/decoding/header.ts';
+import { type Header, readHeader } from '../../images/decoding/header.ts';
 import { addAlpha } from '../../images/decoding/pixels.ts';
 import { checkOutputSize } from '../../images/encoding/encoding.ts';
 import type { EncodingOptions } from '../../images/encoding/options.ts';
 import { fileFailure } from '../../images/file-error.ts';
 import { FORMATS, type OutputFormat } from '../../images/formats.ts';
 import type { ImageInput } from '../../images/input.ts';
+import { attachGainMap, readGainMap } from '../../images/jpeg/gain-map.ts';
 import { hasGainMap } from '../../images/jpeg/pictures.ts';
 import { transcodeJpeg } from '../../images/jpeg/transcode.ts';
-import { compose, rotation } from '../../images/jpeg/transform.ts';
+import {
+  compose,
+  rotation,
+  type Transform,
+  uprightTransform,
+} from '../../images/jpeg/transform.ts';
 import type { Warning } from '../../images/output.ts';
-import { field, number } from '../../schema/fields.ts';
+import { number, optional, withDefault } from '../../schema/fields.ts';
 import type { OperationResult } from '../definition/operation.ts';
 import { PLACE, placeOfPaint } from '../definition/step.ts';
 import { stepOperation } from '../definition/step-operation.ts';
@@ -29,12 +36,11 @@ function rotatedSize({ width, height }: { width: number; height: number }, angle
 export const rotate = stepOperation({
   name: 'rotate',
   summary: 'Rotate and mirror images',
-  endpoint: 'batch-rotate-images',
   cost: 70,
   fields: {
-    angle: v.optional(field(number(-360, 360), 'degrees clockwise')),
-    flip: v.optional(field(v.boolean(), 'mirror top to bottom, after the rotation'), false),
-    flop: v.optional(field(v.boolean(), 'mirror left to right, after the rotation'), false),
+    angle: optional(number(-360, 360), 'degrees clockwise'),
+    flip: withDefault(v.boolean(), false, 'mirror top to bottom, after the rotation'),
+    flop: withDefault(v.boolean(), false, 'mirror left to right, after the rotation'),
     background: v.optional(
       colourField(
         'colour of the corners; transparent by default, or white if the format has no transparency',
@@ -42,13 +48,15 @@ export const rotate = stepOperation({
     ),
   },
   extra: {
-    lossless: v.optional(
-      field(v.boolean(), 'rotate jpeg without encoding pixels again; lossless webp or avif'),
+    lossless: withDefault(
+      v.boolean(),
       false,
+      'rotate jpeg without encoding pixels again; lossless webp or avif',
     ),
-    losslessTrim: v.optional(
-      field(v.boolean(), 'with lossless, cut off partial jpeg blocks that would have to move'),
+    losslessTrim: withDefault(
+      v.boolean(),
       false,
+      'with lossless, cut off partial jpeg blocks that would have to move',
     ),
   },
   check: (options) => {
@@ -65,7 +73,9 @@ export const rotate = stepOperation({
     'rotate --angle 0 --lossless --lossless-trim --metadata all --out upright *.jpg',
   ],
   direct: async (input, options, format) =>
-    options.lossless ? rotateLossless(input, options, format) : null,
+    options.lossless && options.profile === undefined
+      ? rotateLossless(input, options, format)
+      : null,
   sample: { angle: 90 },
   plan(facts, { angle: given = 0, flip, flop, background }, { alpha }) {
     const angle = ((given % 360) + 360) % 360;
@@ -86,6 +96,7 @@ export const rotate = stepOperation({
       after,
       from: placeOfPaint(facts, after, PLACE.RESIZE),
       to: PLACE.CUT,
+      keepsGainMap: true,
       // Bytes a pixel: libvips buffers the whole image to rotate it, and its transform uses floats.
       held: degrees === 0 ? 0 : hasCorners ? 16 : 8,
       apply(frame) {
@@ -132,19 +143,37 @@ async function rotateLossless(
     const message = `JPEG can be turned without loss by multiples of 90 degrees, not by ${angle}`;
     throw fileFailure('lossless_impossible', message);
   }
+  const transform = compose(rotation(quarters), { flip, flop, transpose: false });
   const { width, height, bytes, lostTrailer } = transcodeJpeg(input, {
-    transform: compose(rotation(quarters), { flip, flop, transpose: false }),
+    transform,
     trim: losslessTrim,
     progressive: progressive || 'auto',
     metadata,
   });
   checkOutputSize(input, { width, height, frames: 1 });
   const warnings = [...header.warnings, ...ignoredSettings(options)];
-  if (lostTrailer && (metadata === 'all' || hasGainMap(input.file))) {
+  const whole = lostTrailer ? withTurnedMap(input, header, transform, bytes) : bytes;
+  if (lostTrailer && whole === bytes && (metadata === 'all' || hasGainMap(input.file))) {
     const message = 'data after the picture, such as a gain map, was left out';
     warnings.push({ code: 'trailer_lost', message });
   }
-  return { image: { bytes, format: 'jpeg', width, height }, warnings };
+  return { image: { bytes: whole, format: 'jpeg', width, height }, warnings };
+}
+
+/** A turned JPEG with the gain map of the input; the same bytes if there is none that can be turned without loss. */
+function withTurnedMap(input: ImageInput, header: Header, then: Transform, jpeg: Buffer): Buffer {
+  const map = readGainMap(input.file);
+  if (!map) return jpeg;
+  const orientation = uprightTransform(header.metadata.orientation ?? 1);
+  const options = { transform: compose(orientation, then), metadata: 'none' } as const;
+  try {
+    const { limits, admit } = input;
+    const turned = transcodeJpeg({ bytes: map.picture, limits, admit }, options);
+    return attachGainMap(jpeg, map, turned.bytes);
+  } catch (error) {
+    if (error instanceof Failure && error.code !== 'timeout') return jpeg;
+    throw error;
+  }
 }
 
 /** Warnings for settings that only encoding pixels has. */

@@ -1,26 +1,16 @@
 import type { Step } from '../definition/step.ts';
-import { blur } from './blur.ts';
+import { ADJUSTMENTS } from './adjustments.ts';
 import { crop } from './crop.ts';
 import { extend } from './extend.ts';
-import { greyscale } from './greyscale.ts';
-import { modulate } from './modulate.ts';
 import { overlay } from './overlay.ts';
 import { resize } from './resize.ts';
 import { rotate } from './rotate.ts';
-import { sharpen } from './sharpen.ts';
 import { trim } from './trim.ts';
 
 /** The operations that apply one step. */
 export const STEP_OPERATIONS = [
-  resize,
-  crop,
-  rotate,
-  trim,
-  extend,
-  sharpen,
-  blur,
-  greyscale,
-  modulate,
+  ...[resize, crop, rotate, trim, extend],
+  ...ADJUSTMENTS,
   overlay,
 ] as const;
 

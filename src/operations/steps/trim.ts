@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { colourField, parseColour } from '../../images/colour.ts';
-import { field, integer, number } from '../../schema/fields.ts';
+import { integer, number, withDefault } from '../../schema/fields.ts';
 import { checkOneFrame } from '../definition/placement.ts';
 import { PLACE } from '../definition/step.ts';
 import { stepOperation } from '../definition/step-operation.ts';
@@ -8,18 +8,14 @@ import { stepOperation } from '../definition/step-operation.ts';
 export const trim = stepOperation({
   name: 'trim',
   summary: 'Trim solid-colour borders',
-  endpoint: 'batch-trim-images',
   cost: 800,
   fields: {
-    threshold: v.optional(field(number(0, 255), 'largest difference from the border colour'), 10),
+    threshold: withDefault(number(0, 255), 10, 'largest difference from the border colour'),
     edge: v.optional(
       colourField('border colour to trim; the colour of the top left pixel by default'),
     ),
-    margin: v.optional(field(integer(0, 65_535), 'pixels of the border to keep'), 0),
-    lineArt: v.optional(
-      field(v.boolean(), 'the image is line art rather than a photograph'),
-      false,
-    ),
+    margin: withDefault(integer(0, 65_535), 0, 'pixels of the border to keep'),
+    lineArt: withDefault(v.boolean(), false, 'the image is line art rather than a photograph'),
   },
   examples: ['trim --threshold 20 --out trimmed *.jpg'],
   plan(facts, { threshold, edge, margin, lineArt }) {

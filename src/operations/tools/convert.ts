@@ -2,6 +2,7 @@ import * as v from 'valibot';
 import { readHeader } from '../../images/decoding/header.ts';
 import { ignoredSettings } from '../../images/encoding/encoders.ts';
 import { encodingFault, encodingFields, formatField } from '../../images/encoding/options.ts';
+import { profileFiles } from '../../images/encoding/profile.ts';
 import { FORMATS, type OutputFormat } from '../../images/formats.ts';
 import { rule } from '../../schema/fields.ts';
 import { defineOperation } from '../definition/operation.ts';
@@ -44,6 +45,7 @@ export const convert = defineOperation({
     'convert --format jpeg --background "#ff8800" --overwrite *.png',
   ],
   sample: { format: 'webp', quality: 80 },
+  images: (options) => profileFiles(options as object),
   async run(input, options) {
     const made = await runSteps(input, {
       steps: [],
@@ -51,7 +53,8 @@ export const convert = defineOperation({
       encoding: options,
     });
     const size = made.image.bytes.byteLength;
-    if (!options.keepIfSmaller || size < input.file.byteLength) return made;
+    if (!options.keepIfSmaller || options.profile !== undefined || size < input.file.byteLength)
+      return made;
     const header = await readHeader(input);
     const original = originalOf(input, header);
     if (!original) return made;

@@ -10,7 +10,7 @@ import { editPng } from '../../images/metadata/png.ts';
 import { readTagChange, TAG_NAMES, type TagChange } from '../../images/metadata/tags.ts';
 import { editWebp } from '../../images/metadata/webp.ts';
 import type { Warning } from '../../images/output.ts';
-import { type Fault, field, rule } from '../../schema/fields.ts';
+import { type Fault, optional, rule } from '../../schema/fields.ts';
 import { defineOperation } from '../definition/operation.ts';
 
 /** Kinds of metadata in a list that commas may separate. */
@@ -27,16 +27,12 @@ export const editMetadata = defineOperation({
   keeps: OUTPUT_FORMATS,
   options: v.pipe(
     v.strictObject({
-      set: v.optional(
-        field(v.array(v.string()), `a tag, empty to remove it: ${TAG_NAMES.join(', ')}`, {
-          expects: 'NAME=VALUE',
-        }),
-      ),
-      strip: v.optional(
-        field(v.array(v.string()), 'metadata to remove', {
-          expects: STRIP_KINDS.join(', '),
-        }),
-      ),
+      set: optional(v.array(v.string()), `a tag, empty to remove it: ${TAG_NAMES.join(', ')}`, {
+        expects: 'NAME=VALUE',
+      }),
+      strip: optional(v.array(v.string()), 'metadata to remove', {
+        expects: STRIP_KINDS.join(', '),
+      }),
     }),
     rule(({ set = [], strip = [] }) => {
       if (set.length + strip.length === 0) return ['set', 'one of set and strip is required'];

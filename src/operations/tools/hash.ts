@@ -10,7 +10,7 @@ import {
   PERCEPTUAL_HASH_RASTER,
   perceptualHash,
 } from '../../images/similarity/perceptual.ts';
-import { field } from '../../schema/fields.ts';
+import { withDefault } from '../../schema/fields.ts';
 import { defineOperation } from '../definition/operation.ts';
 
 const PERCEPTUAL = {
@@ -57,12 +57,10 @@ export const hash = defineOperation({
   endpoint: 'batch-image-hash',
   cost: 0.7,
   options: v.strictObject({
-    perceptual: v.optional(
-      field(
-        v.picklist(['none', 'dhash', 'phash']),
-        'perceptual hash: similar for similar pictures',
-      ),
+    perceptual: withDefault(
+      v.picklist(['none', 'dhash', 'phash']),
       'none',
+      'perceptual hash: similar for similar pictures',
     ),
   }),
   columns: ({ perceptual }) => (perceptual === 'none' ? ['sha256'] : ['sha256', 'perceptual']),

@@ -3,15 +3,12 @@ import type { Header } from '../../images/decoding/header.ts';
 import { OUTPUT_FORMATS } from '../../images/formats.ts';
 import type { ImageInput } from '../../images/input.ts';
 import type { Attempt, OutputImage } from '../../images/output.ts';
-import { field } from '../../schema/fields.ts';
+import { withDefault } from '../../schema/fields.ts';
 
 export const keepIfSmallerField = (preset: boolean) =>
-  v.optional(
-    field(v.boolean(), "keep the input's bytes if the output is not smaller", {
-      off: 'write the output even if it is larger than the input',
-    }),
-    preset,
-  );
+  withDefault(v.boolean(), preset, "keep the input's bytes if the output is not smaller", {
+    off: 'write the output even if it is larger than the input',
+  });
 
 /** The input as an output; null where its format is none that is written. */
 export function originalOf(

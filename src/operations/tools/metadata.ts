@@ -8,7 +8,9 @@ import {
   readExif,
 } from '../../images/exif/exif.ts';
 import { isMadeProfile } from '../../images/icc.ts';
-import { field } from '../../schema/fields.ts';
+import type { ImageInput } from '../../images/input.ts';
+import { readGainMap } from '../../images/jpeg/gain-map.ts';
+import { withDefault } from '../../schema/fields.ts';
 import { defineOperation, type Operation } from '../definition/operation.ts';
 import { editMetadata } from './edit-metadata.ts';
 
@@ -20,11 +22,8 @@ export const metadata = defineOperation({
   edit: editMetadata as unknown as Operation,
   cost: 0.1,
   options: v.strictObject({
-    exif: v.optional(
-      field(v.picklist(['none', 'basic', 'full']), 'how much of EXIF to show'),
-      'basic',
-    ),
-    gps: v.optional(field(v.boolean(), 'show where the picture was taken'), false),
+    exif: withDefault(v.picklist(['none', 'basic', 'full']), 'basic', 'how much of EXIF to show'),
+    gps: withDefault(v.boolean(), false, 'show where the picture was taken'),
   }),
   columns: ({ exif }) => [
     'format',
@@ -69,6 +68,7 @@ export const metadata = defineOperation({
       // A GIF of 30 MB can hold 1.3 million frames.
       delay: stored.delay?.slice(0, input.limits.frames),
       hasProfile: stored.icc !== undefined && !isMadeProfile(stored.icc),
+      gainMap: await sizeOfMap(input),
       ...(exif === 'basic' && tags && { exif: basicExif(tags) }),
       // The position has an option of its own, so that full EXIF does not disclose it.
       ...(exif === 'full' && tags && { exif: gps ? tags : { ...tags, gps: undefined } }),
@@ -77,6 +77,13 @@ export const metadata = defineOperation({
     return { data };
   },
 });
+
+async function sizeOfMap({ sharp, file }: ImageInput) {
+  const map = readGainMap(file);
+  if (!map) return undefined;
+  const { width, height, channels } = await sharp(map.picture).metadata();
+  return { width, height, channels };
+}
 
 /** Columns of the table that are put together from several properties. */
 function rowOf(data: object) {

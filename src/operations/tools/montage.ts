@@ -20,7 +20,8 @@ import { field, integer, parseFields, withDefault } from '../../schema/fields.ts
 import { defineSet } from '../batch/set.ts';
 import { fillTemplate, placeholderFault } from '../definition/name-template.ts';
 import type { ThreadOperation } from '../definition/operation.ts';
-import { beginProgress, encodeResult } from '../definition/run-steps.ts';
+import { beginProgress } from '../definition/progress.ts';
+import { encodeResult } from '../definition/run-steps.ts';
 
 /** Sizes of a contact sheet, in pixels. */
 export interface SheetLayout {

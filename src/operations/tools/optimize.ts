@@ -12,6 +12,7 @@ import {
   formatField,
   isSearched,
 } from '../../images/encoding/options.ts';
+import { profileFiles } from '../../images/encoding/profile.ts';
 import { fileFailure } from '../../images/file-error.ts';
 import { FORMATS, OUTPUT_FORMATS, type OutputFormat } from '../../images/formats.ts';
 import { isTruncatedGif } from '../../images/gif.ts';
@@ -57,6 +58,7 @@ export const optimize = defineOperation({
     'optimize --format webp --target-size 200KB --out small *.jpg',
   ],
   sample: { targetSsim: 0.98 },
+  images: (options) => profileFiles(options as object),
   run: (input, options) => optimizeImage(input, options),
 });
 
@@ -72,7 +74,11 @@ interface Candidate {
 async function optimizeImage(input: ImageInput, options: OptimizeOptions) {
   const header = await readHeader(input);
   const to = options.format ?? sameFormat(header);
-  const isSame = to === header.format && (options.animated !== 'first' || header.storedPages === 1);
+  const isConverted = options.profile !== undefined;
+  const isSame =
+    to === header.format &&
+    !isConverted &&
+    (options.animated !== 'first' || header.storedPages === 1);
   admit(input, header, to, options);
   const exact = isSame ? await losslessCandidates(input, header, to, options) : [];
   const original = originalOf(input, header);
@@ -98,7 +104,8 @@ async function optimizeImage(input: ImageInput, options: OptimizeOptions) {
     tried.push(...(data?.tried ?? [attempt]));
   }
   const best = chooseBest(candidates);
-  const isLarger = original && options.keepIfSmaller && best.attempt.size >= original.attempt.size;
+  const isLarger =
+    original && options.keepIfSmaller && !isConverted && best.attempt.size >= original.attempt.size;
   const missed = best.warnings.filter(({ code }) => code === 'target_not_reached');
   const chosen = isLarger ? { ...best, ...original, warnings: missed } : best;
   const search: Search = {

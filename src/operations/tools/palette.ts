@@ -3,7 +3,7 @@ import { readHeader } from '../../images/decoding/header.ts';
 import { reducedRgba } from '../../images/decoding/pixels.ts';
 import { openInEightBits } from '../../images/decoding/true-colours.ts';
 import { quantise } from '../../images/palette/quantise.ts';
-import { field, integer } from '../../schema/fields.ts';
+import { integer, withDefault } from '../../schema/fields.ts';
 import { defineOperation } from '../definition/operation.ts';
 
 /** Longest side of the image that is counted: more pixels change neither colours nor shares. */
@@ -16,7 +16,7 @@ export const palette = defineOperation({
   endpoint: 'batch-color-palette',
   cost: 12,
   options: v.strictObject({
-    count: v.optional(field(integer(1, 20), 'most colours'), 6),
+    count: withDefault(integer(1, 20), 6, 'most colours'),
   }),
   columns: () => ['colors'],
   examples: ['palette *.jpg', 'palette --count 3 --json *.jpg'],

@@ -4,7 +4,7 @@ import { readRaw, reducedRgba, type Samples, start } from '../../images/decoding
 import { openInEightBits } from '../../images/decoding/true-colours.ts';
 import type { ImageInput } from '../../images/input.ts';
 import { quantise } from '../../images/palette/quantise.ts';
-import { field, integer } from '../../schema/fields.ts';
+import { integer, withDefault } from '../../schema/fields.ts';
 import { defineOperation } from '../definition/operation.ts';
 
 /** Longest side of the picture that is encoded, which ThumbHash limits. */
@@ -15,22 +15,25 @@ const QUALITY = 40;
 
 export const placeholder = defineOperation({
   name: 'placeholder',
-  summary: 'Make placeholders for loading pages: BlurHash, ThumbHash, data URL, colour',
+  summary: 'Make placeholders: BlurHash, ThumbHash, data URL, colour',
   gives: 'data',
   endpoint: 'batch-image-placeholder',
   cost: 12,
   options: v.strictObject({
-    components: v.optional(
-      field(v.pipe(v.string(), v.regex(/^[1-9]x[1-9]$/)), 'detail of the BlurHash', {
-        expects: 'horizontal and vertical components from 1x1 to 9x9',
-      }),
+    components: withDefault(
+      v.pipe(v.string(), v.regex(/^[1-9]x[1-9]$/)),
       '4x3',
+      'detail of the BlurHash',
+      {
+        expects: 'horizontal and vertical components from 1x1 to 9x9',
+      },
     ),
-    dataUrl: v.optional(
-      field(v.picklist(['webp', 'jpeg', 'none']), 'format of the image in the data URL'),
+    dataUrl: withDefault(
+      v.picklist(['webp', 'jpeg', 'none']),
       'webp',
+      'format of the image in the data URL',
     ),
-    side: v.optional(field(integer(4, 64), 'pixels along the longer side of the data URL'), 16),
+    side: withDefault(integer(4, 64), 16, 'pixels along the longer side of the data URL'),
   }),
   columns: () => ['color', 'blurhash', 'thumbhash'],
   row: (data) => {

@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { Failure } from '../../failure.ts';
 import { readHeader } from '../../images/decoding/header.ts';
 import { outputSize, parseTarget, RESOLUTIONS, type Size } from '../../images/sizes.ts';
-import { field } from '../../schema/fields.ts';
+import { optional } from '../../schema/fields.ts';
 import { defineOperation } from '../definition/operation.ts';
 
 const text = ({ width, height }: Size) => `${width}x${height}`;
@@ -15,12 +15,12 @@ function answer(target: Size | 'auto'): object {
 
 export const sizeMap = defineOperation({
   name: 'size-map',
-  summary: 'Map sizes, ratios and images to the output sizes of image generation',
+  summary: 'Map sizes, ratios and images to sizes of image generation',
   gives: 'data',
   endpoint: 'batch-size-map',
   cost: 0.1,
   options: v.strictObject({
-    resolution: v.optional(field(v.picklist(RESOLUTIONS), 'long edge for a ratio')),
+    resolution: optional(v.picklist(RESOLUTIONS), 'long edge for a ratio'),
   }),
   columns: () => ['target', 'size'],
   examples: [

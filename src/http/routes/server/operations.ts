@@ -4,7 +4,7 @@ import type { Operation } from '../../../operations/definition/operation.ts';
 import { presetSource } from '../../../operations/recipe/presets.ts';
 import { OPERATIONS } from '../../../operations/registry.ts';
 import { field, fieldsOf } from '../../../schema/fields.ts';
-import { imagesField } from '../../batch/named-images.ts';
+import { fileFields } from '../../batch/named-images.ts';
 import { batchOptions } from '../../batch/schema.ts';
 import type { AppContext } from '../../request/app-context.ts';
 import { addEndpoint } from '../../request/endpoint.ts';
@@ -54,14 +54,14 @@ type Value = v.InferOutput<typeof value>;
 /** An operation with all that a form needs. @param side the limit of `width` and `height` */
 function operationRecord(operation: Operation, endpoint: string, side: number): OperationRecord {
   const { properties, required } = batchOptions(operation, side);
-  const image = imagesField(operation);
+  const files = fileFields(operation).filter(({ orText }) => !orText);
   const sample = (operation.sample ?? {}) as Readonly<Record<string, Value>>;
   const { document } = operation;
   const fields = fieldsOf(operation.options).map((field): FieldRecord => {
     const { minimum = null, maximum = null } = properties[field.name]!;
     return {
       name: field.name,
-      type: field.name === image?.name ? 'file' : field.kind,
+      type: files.some(({ name }) => name === field.name) ? 'file' : field.kind,
       required: required.includes(field.name),
       repeatable: field.repeatable,
       choices: field.choices.length > 0 ? [...field.choices] : null,
@@ -80,7 +80,7 @@ function operationRecord(operation: Operation, endpoint: string, side: number): 
     endpoint: `/api/free/${endpoint}`,
     summary: operation.summary,
     gives: operation.gives,
-    fields: image && image.max > 1 ? [...fields, furtherImages(image)] : fields,
+    fields: [...fields, ...files.filter(({ max }) => max > 1).map(furtherImages)],
   };
 }
 
