@@ -30,6 +30,7 @@ export async function openGainMap(
       hasAlpha: false,
       deep: false,
       grey: pixels.channels < 3,
+      moved: false,
     };
     return { map, scale, progress: beginProgress(openPixels(input, pixels), facts) };
   } catch {
