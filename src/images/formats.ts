@@ -1,4 +1,4 @@
-import { isProgramFormat, READERS } from './programs/readers.ts';
+import { isProgramFormat, READERS } from './program-formats.ts';
 
 /** The formats that Oriel writes. */
 export const OUTPUT_FORMATS = ['jpeg', 'png', 'webp', 'avif', 'gif', 'tiff', 'jxl'] as const;

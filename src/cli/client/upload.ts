@@ -3,7 +3,7 @@ import { basename } from 'node:path';
 import { Failure } from '../../failure.ts';
 import { FORMATS, OUTPUT_FORMATS } from '../../images/formats.ts';
 import { checkFileSize, DEFAULT_LIMITS } from '../../images/limits.ts';
-import { sniff } from '../../images/sniff.ts';
+import { sniff } from '../../images/decoding/sniff.ts';
 import { printable } from '../../operations/batch/filename.ts';
 import { objectOf } from '../../schema/untrusted.ts';
 import { type CommandInput, readFlags } from '../command/command.ts';

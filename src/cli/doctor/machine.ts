@@ -7,7 +7,7 @@ import { isRemote } from '../../config/providers/provider-kinds.ts';
 import { defaultMaxConnections, descriptorLimit } from '../../http/transport/connections.ts';
 import { containerMemory } from '../../http/transport/pressure.ts';
 import { DEFAULT_LIMITS } from '../../images/limits.ts';
-import { isProgramFormat } from '../../images/programs/readers.ts';
+import { isProgramFormat } from '../../images/program-formats.ts';
 import { supportedFormats } from '../../images/programs/support.ts';
 import { sharpPackages } from '../../operations/cache/result-keys.ts';
 import { startSharedPool } from '../../operations/pool/shared-pool.ts';

@@ -1,8 +1,8 @@
 import { Failure } from '../../failure.ts';
 import { fileFailure } from '../file-error.ts';
 import type { ImageInput, SharpOptions } from '../input.ts';
-import { isProgramFormat, READERS } from '../programs/readers.ts';
-import { type InputFormat, sniff } from '../sniff.ts';
+import { isProgramFormat, READERS } from '../program-formats.ts';
+import { type InputFormat, sniff } from './sniff.ts';
 
 /** Prefixes of the error messages of each loader of libvips. */
 const LOADER_PREFIXES: Readonly<Record<InputFormat, RegExp>> = {

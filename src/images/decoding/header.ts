@@ -4,9 +4,9 @@ import type { ImageInput } from '../input.ts';
 import { checkPixels, type Limits } from '../limits.ts';
 import type { Warning } from '../output.ts';
 import { countApngFrames, hasDensity } from '../png/png.ts';
-import { isProgramFormat, READERS } from '../programs/readers.ts';
-import { type InputFormat, sniff, unsupportedMessage } from '../sniff.ts';
+import { isProgramFormat, READERS } from '../program-formats.ts';
 import { codedColours, colourWarnings, findRawSamples } from './samples.ts';
+import { type InputFormat, sniff, unsupportedMessage } from './sniff.ts';
 import { toneCurveOf } from './tone-curve.ts';
 
 /** The header of an image, with width and height after EXIF orientation. */

@@ -3,7 +3,7 @@ import { type Fields, readDirectories, TiffBlock } from '../exif/tiff-block.ts';
 import { type CodedColours, highRange, profileOfCode } from '../icc.ts';
 import type { Warning } from '../output.ts';
 import { readPngCode } from '../png/png.ts';
-import type { InputFormat } from '../sniff.ts';
+import type { InputFormat } from './sniff.ts';
 
 /** Samples that libvips 8.18 returns as they are stored, as if they were red, green and blue. */
 export type RawSamples =

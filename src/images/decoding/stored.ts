@@ -1,9 +1,9 @@
 import type { ImageInput } from '../input.ts';
 import { completePng } from '../png/png.ts';
 import { decodeByProgram } from '../programs/decode.ts';
-import { formatOf } from '../sniff.ts';
 import { type Header, readHeader } from './header.ts';
 import { type Pixels, read, readSamples } from './pixels.ts';
+import { formatOf } from './sniff.ts';
 import { readDisplayed } from './true-colours.ts';
 
 /** An image as it is stored: upright, but in its own colours. */

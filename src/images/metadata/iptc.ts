@@ -1,7 +1,7 @@
+import type { InputFormat } from '../decoding/sniff.ts';
 import { photoshopOfTiff } from '../exif/copy.ts';
 import { contentOf, isKind, segmentOf } from '../jpeg/metadata.ts';
 import { joinJpeg, MARKER, MAX_SEGMENT_BYTES, splitJpeg } from '../jpeg/segments.ts';
-import type { InputFormat } from '../sniff.ts';
 
 /**
  * Photoshop's image resources of an input, one of which holds IPTC; null where there are none. libvips reads a quarter

@@ -3,7 +3,14 @@ import { fileFailure } from '../file-error.ts';
 import type { Warning } from '../output.ts';
 import { type PngChunk, pngChunk, pngChunks, pngLength, pngOf } from '../png/chunks.ts';
 import { COLOUR_CHUNKS } from '../png/colours.ts';
-import { densityChunk, exifOfText, inflated, rawProfile, rawProfileBytes } from '../png/png.ts';
+import {
+  densityChunk,
+  exifOfText,
+  packetOf,
+  rawProfile,
+  rawProfileBytes,
+  XMP,
+} from '../png/png.ts';
 import { type EditResult, editExif, isStripped, type MetadataEdit } from './edit.ts';
 import { editXmp, withoutGps, XMP_LOST } from './xmp.ts';
 
@@ -13,7 +20,6 @@ const DISPLAYED = new Set([
   ...['sBIT', 'bKGD', 'hIST', 'sPLT', 'pHYs', 'acTL', 'fcTL', 'fdAT'],
 ]);
 const TEXTS = ['tEXt', 'zTXt', 'iTXt'];
-export const XMP = Buffer.from('XML:com.adobe.xmp\0', 'latin1');
 const X_RESOLUTION = 282;
 
 /** Changes metadata of a PNG. All chunks of the picture stay byte by byte. @throws Failure */
@@ -82,16 +88,4 @@ function editText(chunk: PngChunk, edit: MetadataEdit, warnings: Warning[]): boo
   if (bytes.length > 0 && withoutGps(bytes) === bytes) return true;
   warnings.push(XMP_LOST);
   return false;
-}
-
-/** The packet of XMP, which programs also write as other texts than iTXt (11.3.3). */
-export function packetOf({ name, data }: PngChunk): Buffer {
-  const rest = data.subarray(XMP.length);
-  if (name === 'tEXt') return rest;
-  if (name === 'zTXt') return inflated(rest.subarray(1));
-  // Two bytes about compression, a language and a translated keyword.
-  const language = rest.indexOf(0, 2);
-  const keyword = language < 0 ? -1 : rest.indexOf(0, language + 1);
-  const packet = keyword < 0 ? rest.subarray(rest.length) : rest.subarray(keyword + 1);
-  return rest[0] === 0 ? packet : inflated(packet);
 }

@@ -190,3 +190,18 @@ export function countApngFrames(bytes: Uint8Array): number {
   const control = headChunks(bytes).find(({ name, data }) => name === 'acTL' && data.length >= 4);
   return Math.max(1, control?.data.readUInt32BE(0) ?? 1);
 }
+
+/** The keyword of a text that is XMP. */
+export const XMP = Buffer.from('XML:com.adobe.xmp\0', 'latin1');
+
+/** The packet of XMP, which programs also write as other texts than iTXt (11.3.3). */
+export function packetOf({ name, data }: PngChunk): Buffer {
+  const rest = data.subarray(XMP.length);
+  if (name === 'tEXt') return rest;
+  if (name === 'zTXt') return inflated(rest.subarray(1));
+  // Two bytes about compression, a language and a translated keyword.
+  const language = rest.indexOf(0, 2);
+  const keyword = language < 0 ? -1 : rest.indexOf(0, language + 1);
+  const packet = keyword < 0 ? rest.subarray(rest.length) : rest.subarray(keyword + 1);
+  return rest[0] === 0 ? packet : inflated(packet);
+}

@@ -9,15 +9,14 @@ import {
 import { join } from 'node:path';
 import { makeTemporaryFolder } from '../../temporary.ts';
 import { readAvifColours } from '../avif.ts';
-import type { EncodingOptions } from '../encoding/options.ts';
 import { fileFailure } from '../file-error.ts';
 import { FORMATS } from '../formats.ts';
 import { profileOfCode } from '../icc.ts';
 import { forPixels, type ImageInput } from '../input.ts';
 import { checkPixels } from '../limits.ts';
+import { JXL_WRITER, type ProgramFormat, READERS } from '../program-formats.ts';
 import { jxlWithMetadata, metadataOfJxl } from './jxl-boxes.ts';
 import { pngWithSource, type SourceMetadata, splitPng } from './png-metadata.ts';
-import { JXL_WRITER, type ProgramFormat, READERS } from './readers.ts';
 import { checkPrograms, runProgram } from './run-program.ts';
 
 /** Bytes of a pixel in a file that a program writes: four channels of sixteen bits. */
@@ -102,7 +101,7 @@ export const jxlPixelBytes = (effort: number) => (effort === 9 ? 280 : 100);
 export async function encodeJxl(
   { limits, until }: Pick<ImageInput, 'limits' | 'until'>,
   source: Uint8Array,
-  options: Pick<EncodingOptions, 'quality' | 'lossless'> & { readonly effort: number },
+  options: { quality?: number | undefined; lossless: boolean; effort: number },
 ): Promise<Uint8Array> {
   checkPrograms(JXL_WRITER, limits);
   const { png, ...metadata } = splitPng(source);

@@ -1,8 +1,7 @@
 import { ORIENTATION } from '../exif/tags.ts';
 import { openExif } from '../exif/tiff-block.ts';
-import { packetOf, XMP } from '../metadata/png.ts';
 import { type PngChunk, pngChunk, pngChunks, pngOf } from '../png/chunks.ts';
-import { pngWithProfile } from '../png/png.ts';
+import { packetOf, pngWithProfile, XMP } from '../png/png.ts';
 
 /** Metadata of a file that a program decodes or writes, and its sides where they are known. */
 export type SourceMetadata = Partial<

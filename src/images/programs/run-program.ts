@@ -5,7 +5,7 @@ import type { Failure } from '../../failure.ts';
 import { sizeText } from '../byte-size.ts';
 import { fileFailure } from '../file-error.ts';
 import type { Limits } from '../limits.ts';
-import type { Programs } from './readers.ts';
+import type { Programs } from '../program-formats.ts';
 
 const found = new Map<string, string | undefined>();
 

@@ -1,5 +1,5 @@
 import { FORMATS, OUTPUT_FORMATS } from '../formats.ts';
-import { isProgramFormat, JXL_WRITER, type Programs, READERS } from './readers.ts';
+import { isProgramFormat, JXL_WRITER, type Programs, READERS } from '../program-formats.ts';
 import { findProgram, missingPrograms } from './run-program.ts';
 
 /**

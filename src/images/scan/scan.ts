@@ -15,8 +15,8 @@ import { editWebp } from '../metadata/webp.ts';
 import { withoutGps } from '../metadata/xmp.ts';
 import { pngChunks } from '../png/chunks.ts';
 import { exifOfText } from '../png/png.ts';
-import { isProgramFormat } from '../programs/readers.ts';
-import { sniff } from '../sniff.ts';
+import { isProgramFormat } from '../program-formats.ts';
+import { sniff } from '../decoding/sniff.ts';
 import { WEBP_HEADER_BYTES, type WebpChunk, webpOf } from '../webp.ts';
 
 /** Facts of a file that its headers give. */

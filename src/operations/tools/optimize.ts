@@ -26,7 +26,7 @@ import {
   type Search,
   type Warning,
 } from '../../images/output.ts';
-import { isProgramFormat } from '../../images/programs/readers.ts';
+import { isProgramFormat } from '../../images/program-formats.ts';
 import { rule } from '../../schema/fields.ts';
 import { defineOperation } from '../definition/operation.ts';
 import { runSteps } from '../definition/run-steps.ts';

@@ -1,6 +1,6 @@
-import { type Fields, TiffBlock } from './exif/tiff-block.ts';
-import type { OutputFormat } from './formats.ts';
-import type { ProgramFormat } from './programs/readers.ts';
+import { type Fields, TiffBlock } from '../exif/tiff-block.ts';
+import type { OutputFormat } from '../formats.ts';
+import type { ProgramFormat } from '../program-formats.ts';
 
 export type InputFormat = OutputFormat | ProgramFormat | 'svg' | 'bmp' | 'ico';
 
