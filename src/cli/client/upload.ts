@@ -1,9 +1,9 @@
 import { readFile, stat } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { Failure } from '../../failure.ts';
+import { sniff } from '../../images/decoding/sniff.ts';
 import { FORMATS, OUTPUT_FORMATS } from '../../images/formats.ts';
 import { checkFileSize, DEFAULT_LIMITS } from '../../images/limits.ts';
-import { sniff } from '../../images/decoding/sniff.ts';
 import { printable } from '../../operations/batch/filename.ts';
 import { objectOf } from '../../schema/untrusted.ts';
 import { type CommandInput, readFlags } from '../command/command.ts';

@@ -1,7 +1,7 @@
+import { formatOf } from '../decoding/sniff.ts';
 import { forPixels, type ImageInput } from '../input.ts';
 import { checkPixels } from '../limits.ts';
 import { completePng } from '../png/png.ts';
-import { formatOf } from '../decoding/sniff.ts';
 import { type BitmapFormat, type Dib, damaged, readDib } from './dib.ts';
 import { largestOfIco } from './ico.ts';
 import { tiffCanvas } from './tiff-canvas.ts';

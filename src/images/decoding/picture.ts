@@ -1,9 +1,8 @@
-import type { EncodingOptions } from '../encoding/options.ts';
 import { fileFailure } from '../file-error.ts';
 import { FORMATS, type OutputFormat } from '../formats.ts';
 import { isTruncatedGif } from '../gif.ts';
 import type { ImageInput, Sharp, SharpOptions } from '../input.ts';
-import type { Warning } from '../output.ts';
+import type { MetadataPolicy, Warning } from '../output.ts';
 import { estimateDecoding } from './estimate.ts';
 import { checkFrames, type Header } from './header.ts';
 import { mapFrames } from './pixels.ts';
@@ -16,6 +15,13 @@ export interface Selection {
   /** Whether pixels keep the input's colours, because the output keeps its colour profile. */
   readonly profiled: boolean;
   readonly warnings: readonly Warning[];
+}
+
+/** Options of an encoding on which the frames and their colours depend. */
+interface FrameOptions {
+  readonly animated: 'auto' | 'all' | 'first';
+  readonly metadata: MetadataPolicy;
+  readonly profile?: string | undefined;
 }
 
 function load({ bytes, limits, sharp }: ImageInput, options: SharpOptions = {}): Sharp {
@@ -43,7 +49,7 @@ export async function selectFrames(
   input: ImageInput,
   header: Header,
   format: OutputFormat,
-  { animated, metadata, profile }: Pick<EncodingOptions, 'animated' | 'metadata' | 'profile'>,
+  { animated, metadata, profile }: FrameOptions,
 ): Promise<Selection> {
   const keepsProfile =
     FORMATS[format].metadata && (metadata === 'icc' || metadata === 'all' || profile !== undefined);

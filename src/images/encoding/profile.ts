@@ -13,7 +13,7 @@ import { pngWithProfile } from '../png/png.ts';
 import type { EncodingOptions } from './options.ts';
 
 /** Names of profiles that need no file. */
-export const PROFILE_NAMES: readonly string[] = [...Object.keys(NAMED_SPACES), 'cmyk'];
+const PROFILE_NAMES: readonly string[] = [...Object.keys(NAMED_SPACES), 'cmyk'];
 
 /** Most bytes of a profile: those of presses have up to 3 MB, and JPEG holds 16. */
 const MAX_BYTES = 8 * 1024 * 1024;

@@ -174,7 +174,7 @@ export function exifOfText(chunk: PngChunk): Uint8Array | null {
 }
 
 /** Inflated text; empty if it is damaged or longer than EXIF can be. */
-export function inflated(data: Uint8Array): Buffer {
+function inflated(data: Uint8Array): Buffer {
   try {
     return inflateSync(data, { maxOutputLength: MAX_TEXT_BYTES });
   } catch {

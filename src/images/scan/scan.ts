@@ -1,5 +1,6 @@
 import { isTruncatedAvif } from '../avif.ts';
 import { readHeader, type Size } from '../decoding/header.ts';
+import { sniff } from '../decoding/sniff.ts';
 import { orientationOf, readExif } from '../exif/exif.ts';
 import { fileFailure } from '../file-error.ts';
 import { isTruncatedGif } from '../gif.ts';
@@ -16,7 +17,6 @@ import { withoutGps } from '../metadata/xmp.ts';
 import { pngChunks } from '../png/chunks.ts';
 import { exifOfText } from '../png/png.ts';
 import { isProgramFormat } from '../program-formats.ts';
-import { sniff } from '../decoding/sniff.ts';
 import { WEBP_HEADER_BYTES, type WebpChunk, webpOf } from '../webp.ts';
 
 /** Facts of a file that its headers give. */

@@ -1,5 +1,5 @@
-import { FORMATS, OUTPUT_FORMATS } from '../../images/formats.ts';
 import { sniff } from '../../images/decoding/sniff.ts';
+import { FORMATS, OUTPUT_FORMATS } from '../../images/formats.ts';
 
 /** Media type of a file by its content. */
 export interface MediaType {
