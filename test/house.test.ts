@@ -22,7 +22,8 @@ const FLOORS: readonly (readonly string[])[] = [
   ['administration', 'operations'],
   ['config'],
   ['images', 'safety', 'exchanges'],
-  ['store', 'upstream', 'schema', 'threads'],
+  ['store', 'upstream', 'threads'],
+  ['schema'],
   ['failure', 'fair-semaphore', 'libc', 'folders', 'temporary', 'clients'],
   ['error-codes', 'warning-codes'],
 ];
