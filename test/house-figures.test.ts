@@ -45,7 +45,7 @@ test('src and test stay within their sizes', () => {
   const sum = (files: readonly SourceFile[]) =>
     files.reduce((lines, { text }) => lines + codeLines(text), 0);
   expect(sum(source)).toBeLessThanOrEqual(111_500);
-  expect(sum(filesBelow('test'))).toBeLessThanOrEqual(102_000);
+  expect(sum(filesBelow('test'))).toBeLessThanOrEqual(103_500);
 });
 
 test('few files are very short or very long', () => {
