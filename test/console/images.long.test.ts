@@ -19,8 +19,8 @@ const file = (name: string, buffer: Buffer, mimeType = 'image/jpeg') => ({
   ...{ name, mimeType, buffer },
 });
 
-/** The first bytes of a HEIC file, by which it is recognised. */
-const HEIC = Buffer.from('0000001c6674797068656963000000006d6966316865696300000000', 'hex');
+/** The first bytes of a Photoshop file, by which it is recognised. */
+const PHOTOSHOP = Buffer.from('8BPS\0\x01');
 
 async function add(page: Page, ...files: readonly ReturnType<typeof file>[]): Promise<void> {
   await page.getByLabel('Image files').setInputFiles([...files]);
@@ -49,7 +49,7 @@ describeConsole('the view of images', ({ open, post, createKey, signIn, check, a
       file(`${'long '.repeat(2000)}.jpg`, await picture(64, 64)),
       file('scan.tiff', await picture(200, 300, 'tiff'), 'image/tiff'),
       file('broken.jpg', Buffer.from('not an image')),
-      file('phone.heic', HEIC, ''),
+      file('layers.psd', PHOTOSHOP, ''),
     );
     await page.getByLabel('Quality', { exact: true }).fill('500');
     await run(page);
@@ -81,7 +81,7 @@ describeConsole('the view of images', ({ open, post, createKey, signIn, check, a
     expect(saved.suggestedFilename()).toBe('lighthouse.webp');
     const bytes = readFileSync(await saved.path());
     expect(await sharp(bytes).metadata()).toMatchObject({ format: 'webp', width: 1200 });
-    await list.getByRole('button', { name: 'phone.heic', exact: true }).click();
+    await list.getByRole('button', { name: 'layers.psd', exact: true }).click();
     await page.getByText('unsupported_format').waitFor();
     await check(page, 'images-failed');
     const archive = await download(page, 'Save all as ZIP');
