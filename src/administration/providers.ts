@@ -50,6 +50,8 @@ const settings = {
     secret('HTTP proxy for its requests, or none', KEY, 'an http or https URL, or none'),
   ),
   apiVersion: v.optional(setting('version of the interface of Azure')),
+  region: v.optional(setting('region of Bedrock, such as eu-central-1')),
+  profile: v.optional(setting("profile of the server's AWS files for Bedrock")),
   project: v.optional(setting('project of Vertex')),
   location: v.optional(setting('location of Vertex, such as europe-west1')),
   keyFile: v.optional(setting("the server's file with a service account's key for Vertex")),

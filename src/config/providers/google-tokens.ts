@@ -4,8 +4,12 @@ import * as v from 'valibot';
 import { Failure } from '../../failure.ts';
 import { tryParseJson } from '../../schema/json.ts';
 import { countOf, objectOf, textOf } from '../../schema/untrusted.ts';
-import type { UpstreamRequest } from '../../upstream/request.ts';
-import type { Upstream } from '../../upstream/response.ts';
+import {
+  askIdentityService,
+  type IdentityRequest,
+  Renewed,
+  refusedIdentity,
+} from '../../upstream/credentials.ts';
 
 /** Whose tokens are used. */
 export interface GoogleIdentity {
@@ -18,93 +22,32 @@ export interface GoogleIdentity {
 const GRANT = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
 const SCOPE = 'https://www.googleapis.com/auth/cloud-platform';
 
-/** Bytes of a key file, and of an answer with a token: both have two or three thousand. */
+/** Bytes of a key file, which has two or three thousand. */
 const MAX_BYTES = 64 * 1024;
-
-/** Milliseconds before its end at which a token is renewed. */
-const RENEWED_BEFORE_MS = 5 * 60_000;
-
-/** Milliseconds between two renewals while the former token is valid. */
-const RENEWAL_PAUSE_MS = 10_000;
 
 /** Seconds for which a signed assertion is valid, at most. */
 const ASSERTION_SECONDS = 3600;
 
-const TIMEOUTS = { connect: 5000, firstByte: 0, idle: 0, total: 10_000 };
-
-/** A token and its end, in milliseconds since the epoch. */
-type Token = { readonly text: string; readonly endsAt: number };
-
-/** Access tokens of a Google identity. A token is renewed once for all requests, which wait for it. */
-export class GoogleTokens {
-  readonly #identity: GoogleIdentity;
-  readonly #now: () => number;
-  #token: Token = { text: '', endsAt: 0 };
-  #renewAt = 0;
-  #renewal: Promise<void> | null = null;
-
-  /** @param now milliseconds since the epoch */
-  constructor(identity: GoogleIdentity, now: () => number = Date.now) {
-    this.#identity = identity;
-    this.#now = now;
-  }
-
-  /**
-   * A token that is valid now.
-   *
-   * @throws Failure `upstream_auth` where a renewal is refused, and as `UpstreamClient.open` does
-   */
-  async take(upstream: Upstream): Promise<string> {
-    if (this.#now() >= this.#renewAt) {
-      this.#renewal ??= this.#renew(upstream).finally(() => {
-        this.#renewal = null;
-      });
-      await this.#renewal;
-    }
-    return this.#token.text;
-  }
-
-  /** Forgets a token that was refused. */
-  forget(text: string): void {
-    if (this.#token.text === text) this.#renewAt = 0;
-  }
-
-  async #renew(upstream: Upstream): Promise<void> {
-    try {
-      this.#token = await requestToken(upstream, this.#identity, this.#now);
-    } catch (error) {
-      const isRefused = error instanceof Failure && error.code === 'upstream_auth';
-      if (isRefused || this.#token.endsAt <= this.#now()) throw error;
-    }
-    const { endsAt } = this.#token;
-    const renewAt = Math.max(endsAt - RENEWED_BEFORE_MS, this.#now() + RENEWAL_PAUSE_MS);
-    this.#renewAt = Math.min(renewAt, endsAt);
-  }
-}
-
-async function requestToken(
-  upstream: Upstream,
-  { keyFile, proxy }: GoogleIdentity,
-  now: () => number,
-): Promise<Token> {
-  const [url, request] = keyFile ? await keyRequest(keyFile, now()) : machineRequest();
-  const { signal } = new AbortController();
-  const about = { name: 'The token service of the provider', timeouts: TIMEOUTS, signal };
-  const exchange = await upstream.open(url, { ...about, ...request, ...(keyFile && { proxy }) });
-  const { status } = exchange;
-  const body = objectOf(tryParseJson((await exchange.bytes(MAX_BYTES)).toString()));
-  const words = [body['error'], body['error_description']].map(textOf).join(': ');
-  const detail = `status ${status} of the token service: ${words.slice(0, 500)}`;
-  if (status >= 400 && status < 500 && status !== 408 && status !== 429) throw refused(detail);
-  const text = textOf(body['access_token']);
-  const seconds = countOf(body['expires_in']) ?? 0;
-  if (status !== 200 || seconds === 0 || !/^[\x21-\x7e]+$/.test(text)) {
+/** Access tokens of a Google identity. @param now milliseconds since the epoch */
+export function googleTokens({ keyFile, proxy }: GoogleIdentity, now: () => number = Date.now) {
+  return new Renewed(async (upstream) => {
+    const [url, request] = keyFile ? await keyRequest(keyFile, now()) : machineRequest();
+    const answer = await askIdentityService(
+      upstream,
+      url,
+      keyFile ? { ...request, proxy } : request,
+    );
+    const { access_token, expires_in } = objectOf(tryParseJson(answer));
+    const token = textOf(access_token);
+    const seconds = countOf(expires_in) ?? 0;
+    if (seconds > 0 && /^[\x21-\x7e]+$/.test(token))
+      return { token, endsAt: now() + seconds * 1000 };
+    const detail = `expected a token and its seconds of ${url}, received something else`;
     throw new Failure('service_error', 'The provider failed', { code: 'upstream_failed', detail });
-  }
-  return { text, endsAt: now() + seconds * 1000 };
+  }, now);
 }
 
-type TokenRequest = readonly [string, Pick<UpstreamRequest, 'method' | 'headers' | 'body'>];
+type TokenRequest = readonly [string, IdentityRequest];
 
 /** A request to the metadata server of Google's machines, by its documentation. */
 function machineRequest(): TokenRequest {
@@ -142,7 +85,7 @@ async function keyRequest(file: string, now: number): Promise<TokenRequest> {
     // Messages of errors may quote the key.
     const { code = 'other content' } = error as NodeJS.ErrnoException;
     const expected = "expected a service account's key, with an https address as token_uri";
-    throw refused(`${file}: ${expected}, received ${code}`);
+    throw refusedIdentity(`${file}: ${expected}, received ${code}`);
   }
 }
 
@@ -157,11 +100,4 @@ async function readStart(file: string): Promise<string> {
   } finally {
     await handle.close();
   }
-}
-
-/** The failure of an identity that cannot be used. @param detail for the log alone */
-function refused(detail: string): Failure {
-  return new Failure('service_error', "The provider did not accept the gateway's credentials", {
-    ...{ code: 'upstream_auth', upstreamStatus: 401, detail },
-  });
 }

@@ -3,7 +3,7 @@ import { field, optional, withDefault } from '../../schema/fields.ts';
 import { isObject, objectsOf } from '../../schema/untrusted.ts';
 import type { Authorize, UpstreamResponse } from '../../upstream/response.ts';
 import { identifier, text } from '../fields/text.ts';
-import { type GoogleIdentity, GoogleTokens } from './google-tokens.ts';
+import { type GoogleIdentity, googleTokens } from './google-tokens.ts';
 import type { Json, ProviderKind, RequestPath } from './provider-kind.ts';
 import { remote } from './remote-provider.ts';
 
@@ -61,16 +61,17 @@ function withoutId(part: Json): Json {
   return { ...part, [named]: rest };
 }
 
-const TOKENS = new WeakMap<object, GoogleTokens>();
+const TOKENS = new WeakMap<object, ReturnType<typeof googleTokens>>();
 
 function authorize(provider: GoogleIdentity & Settings): Authorize {
-  const tokens = TOKENS.get(provider) ?? new GoogleTokens(provider);
+  const tokens = TOKENS.get(provider) ?? googleTokens(provider);
   TOKENS.set(provider, tokens);
   return async (_url, _request, upstream) => {
-    const token = await tokens.take(upstream);
+    const current = await tokens.take(upstream);
+    const { token } = current;
     const read = (response: UpstreamResponse) => {
       if (response.status < 400) return response;
-      if (response.status === 401) tokens.forget(token);
+      if (response.status === 401) tokens.forget(current);
       const bytes = response.bytes.bind(response);
       const withoutToken = async (limit: number) =>
         Buffer.from(String(await bytes(limit)).replaceAll(token, '…'));

@@ -2,8 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { Failure } from '../../failure.ts';
 import { tryParseJson } from '../../schema/json.ts';
 import { objectOf, textOf } from '../../schema/untrusted.ts';
-import { Renewed } from '../renewed.ts';
-import type { UpstreamRequest } from '../request.ts';
+import { askIdentityService as ask, Renewed, refusedIdentity as refused } from '../credentials.ts';
 import type { Upstream } from '../response.ts';
 import { readProfiles } from './profiles.ts';
 import type { AwsCredentials } from './signature.ts';
@@ -21,38 +20,8 @@ export interface AwsIdentity {
 /** @param endsAt milliseconds since the epoch */
 type AwsSession = AwsCredentials & { readonly endsAt: number };
 
-/** Bytes of an answer with credentials: the largest have some kilobytes. */
-const MAX_BYTES = 64 * 1024;
-
-/** Metadata services are on the same machine. */
-const TIMEOUTS = { connect: 1000, firstByte: 0, idle: 0, total: 10_000 };
-
 /** Milliseconds after which keys without an end are read again, since their file may have changed. */
 const STATIC_MS = 60_000;
-
-/** The failure of an identity that cannot be used. @param detail for the log alone */
-function refused(detail: string): Failure {
-  return new Failure('service_error', "The provider did not accept the gateway's credentials", {
-    ...{ code: 'upstream_auth', upstreamStatus: 401, detail },
-  });
-}
-
-/** @throws Failure `upstream_auth` where a service that gives credentials refuses; as `UpstreamClient.open` does */
-async function ask(
-  upstream: Upstream,
-  url: string,
-  request: Pick<UpstreamRequest, 'method' | 'headers' | 'body' | 'proxy'>,
-): Promise<string> {
-  const { signal } = new AbortController();
-  const name = 'The identity service of the provider';
-  const response = await upstream.open(url, { ...request, name, timeouts: TIMEOUTS, signal });
-  const { status } = response;
-  const text = (await response.bytes(MAX_BYTES)).toString();
-  if (status === 200) return text;
-  const detail = `status ${status} of ${url}: ${text.replace(/\s+/g, ' ').slice(0, 500)}`;
-  if (status < 500 && status !== 408 && status !== 429) throw refused(detail);
-  throw new Failure('service_error', 'The provider failed', { code: 'upstream_failed', detail });
-}
 
 /** Keys without an end; null where one is missing. */
 function staticSession(id?: string, secret?: string, token?: string): AwsSession | null {

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { authorizeAws } from '../../../src/upstream/aws/authorize.ts';
-import { Renewed } from '../../../src/upstream/renewed.ts';
+import { Renewed } from '../../../src/upstream/credentials.ts';
 import type { Upstream } from '../../../src/upstream/response.ts';
 import {
   CONTAINER_TOKEN,
