@@ -49,11 +49,11 @@ export function testLines({
   advice,
 }: TestRecord) {
   const list = offered
-    ? `${provider} offers ${offered.length} models`
+    ? `${provider} offers ${offered.length} model${offered.length === 1 ? '' : 's'}`
     : `${provider} has no list of models: ${listFault}`;
   if (fault === null) return [list, `${model} answered: ${answer}`];
   return [
-    list,
+    ...(listFault === fault ? [] : [list]),
     `${provider}${model === null ? '' : `, asked for ${model},`} failed: ${fault}`,
     ...(advice === null ? [] : [advice]),
   ];

@@ -215,7 +215,7 @@ export function fieldsOf(schema: ObjectSchema): readonly Field[] {
 /** The message for a value of the wrong type or range. */
 export function expected(expects: string, received: string): string {
   return received === 'nothing'
-    ? `${REQUIRED}: ${expects}`
+    ? `${REQUIRED}: ${expects.replace(/,$/, '')}`
     : `expected ${expects}, received ${received}`;
 }
 

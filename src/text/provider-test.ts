@@ -109,7 +109,7 @@ function wordsOf({ detail, message, type }: Failure): string {
   return detail !== null && type !== 'network_error' ? detail : message;
 }
 
-const KEY_ADVICE = 'check the API key, and what it may use at the provider';
+const KEY_ADVICE = 'check the API key or the identity, and what it may use at the provider';
 const CREDIT_ADVICE = 'the account at the provider has no credit left, or asks too often';
 
 /** What to do, by the status of the provider's answer. */

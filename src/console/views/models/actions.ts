@@ -23,7 +23,16 @@ export interface Test extends Omit<TestRecord, 'isWorking' | 'listFault'> {
 const KEY = { name: 'key', label: 'API key', hint: 'Stored encrypted, and never shown again.' };
 
 /** Settings that few providers need. */
-const SETTINGS = ['proxy', 'api_version', 'project', 'location', 'key_file', 'concurrency'];
+const SETTINGS = [
+  'proxy',
+  'api_version',
+  'region',
+  'profile',
+  'project',
+  'location',
+  'key_file',
+  'concurrency',
+];
 
 export const addProvider: Action = {
   title: 'Add a provider',
