@@ -29,7 +29,7 @@ const CROP = words`crop --left 0 --top 0 --width 9 --height 9`;
 
 describe('flag values', () => {
   const integer = (from: number, to: number) => `an integer from ${from} to ${to}`;
-  const formats = 'one of jpeg, png, webp, avif, gif, tiff, jpg, tif';
+  const formats = 'one of jpeg, png, webp, avif, gif, tiff, jxl, jpg, tif';
   const colour = 'a colour such as #ff8800, #ff880080, white or transparent';
   const number = (from: number, to: number) => `a number from ${from} to ${to}`;
 
@@ -66,7 +66,7 @@ describe('flag values', () => {
     ['--top', 'an integer of at least 0', CROP, ['-1']],
     ['--width', 'an integer of at least 1', CROP, ['0']],
     ['--height', 'an integer of at least 1', CROP, ['0']],
-    ['--format', 'one of jpeg, png, webp, avif, gif, tiff, jpg, tif', CROP, ['bmp']],
+    ['--format', 'one of jpeg, png, webp, avif, gif, tiff, jxl, jpg, tif', CROP, ['bmp']],
     ['--angle', 'a number from -360 to 360', ['rotate'], ['-361', '360.5', 'left', '']],
     ['--exif', 'one of none, basic, full', ['metadata'], ['all']],
     ['--count', integer(1, 20), ['palette'], ['0', '21', '2.5']],
@@ -154,7 +154,7 @@ describe('the command line', () => {
   it.each<[args: string[], message: string]>([
     [
       ['convert', 'a.jpg'],
-      `--format is required: one of jpeg, png, webp, avif, gif, tiff, jpg, tif`,
+      `--format is required: one of jpeg, png, webp, avif, gif, tiff, jxl, jpg, tif`,
     ],
     [words`convert --format jpeg --lossless a.jpg`, '--lossless: jpeg cannot be lossless'],
     [['resize', 'a.jpg'], '--width: one of width, height and percent is required'],

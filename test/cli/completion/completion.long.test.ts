@@ -136,7 +136,7 @@ const OFFERS: readonly (readonly [line: string, offered: readonly string[]])[] =
   ['oriel convert --fit', []],
   ['oriel resize --fit cover --wid', ['--width']],
   ['oriel convert --format we', ['webp']],
-  ['oriel crop --format j', ['jpeg', 'jpg']],
+  ['oriel crop --format j', ['jpeg', 'jpg', 'jxl']],
   ['oriel resize --fit co', ['contain', 'cover']],
   ['oriel convert --chroma-subsampling 4', ['4:2:0', '4:4:4']],
   ['oriel convert --chroma-subsampling 4:2', ['4:2:0']],

@@ -65,8 +65,8 @@ describe('oriel doctor without a daemon', () => {
     const names = lines.flatMap((line) => /^\S+ +([a-z0-9-]+) {2,}\S/.exec(line)?.[1] ?? []);
     expect([...new Set(names)]).toEqual([
       ...['versions', 'configuration', 'permissions', 'space', 'disk', 'clock', 'descriptors'],
-      ...['memory', 'images', 'store', 'postgresql', 's3', 'redis', 'providers', 'public-url'],
-      'callbacks',
+      ...['memory', 'images', 'programs', 'store', 'postgresql', 's3', 'redis', 'providers'],
+      ...['public-url', 'callbacks'],
     ]);
     expect(stderr).toMatch(/^0 failed, \d+ warnings?\n$/);
   });

@@ -174,14 +174,14 @@ describe('input folders', () => {
 
   it('skip and count files of formats that are not read, which fail with --strict', async () => {
     const cwd = await folderWith('in/a.jpg', 'in/really-a-jpeg.heic');
-    writeFileSync(join(cwd, 'in/b.jxl'), '\xff\x0a and more', 'latin1');
+    writeFileSync(join(cwd, 'in/b.heic'), '8BPS\0\x01', 'latin1');
     writeFileSync(join(cwd, 'in/c.svg'), '<svg xmlns="http://www.w3.org/2000/svg"/>');
     const convert = words`convert --format webp --jsonl --overwrite --out out`;
     const run = await oriel(words`${convert} -r in --fail-fast`, { cwd });
     expect(run.status).toBe(0);
     expect(linesOf(run)).toMatchObject([
       { inputFilename: 'in/a.jpg', status: 'succeeded' },
-      { inputFilename: 'in/b.jxl', status: 'skipped', reason: { code: 'unsupported_format' } },
+      { inputFilename: 'in/b.heic', status: 'skipped', reason: { code: 'unsupported_format' } },
       {
         inputFilename: 'in/c.svg',
         status: 'skipped',
@@ -192,7 +192,7 @@ describe('input folders', () => {
     expect(run.stderr).toMatch(/^2 of 4 files done, 2 skipped \(format not read\): /);
 
     const strict = await oriel(words`${convert} -r in --strict`, { cwd });
-    const named = await oriel(words`${convert} in/b.jxl in/c.svg`, { cwd });
+    const named = await oriel(words`${convert} in/b.heic in/c.svg`, { cwd });
     for (const { status, stderr } of [strict, named]) {
       expect({ status, failed: / 2 failed/.test(stderr) }).toEqual({ status: 1, failed: true });
     }

@@ -138,7 +138,7 @@ describe('what is refused', () => {
     expect(outcome(response)).toBe(expected);
     expect(String(response.body)).not.toContain(root);
     if (response.status === 200) return;
-    expect(response.body.length).toBeLessThan(300);
+    expect(response.body.length).toBeLessThan(400);
   });
 
   it('all of it without keys', async () => {
