@@ -70,6 +70,7 @@ async function inFolder(
   const seconds = hours * 3600;
   const turn = Math.min(TURN.most, Math.max(TURN.least, seconds / 4));
   const retention = turn + COMPARISON;
+  const kept = `${Math.round(retention)}s`;
   const upstream = new Upstream();
   await upstream.start();
   closers.push(() => upstream.kill());
@@ -92,7 +93,8 @@ async function inFolder(
         anthropic: { ...providers['anthropic'], apiKey: anthropic },
       },
       // What is kept has a bound, so that a flat line can be told from a rising one.
-      limits: { retention: `${Math.round(retention)}s`, ledgerLines: 1000 },
+      limits: { retention: kept, ledgerLines: 1000 },
+      responses: { retention: kept, conversationRetention: kept },
       requests: { maxSize: '1MB' },
       log: { file: log, maxSize: '256KB', keep: 3 },
       metrics: { token: METRICS_TOKEN },
