@@ -130,7 +130,7 @@ onOne('says what is wrong, and changes nothing then', async () => {
     ],
     [
       words`providers add bad --kind openai --url ${listless.url}/v1 --key ${GOOD_KEY} --test`,
-      /bad has no list of models: status 404: no route/,
+      /bad failed: status 404: no route/,
     ],
     [words`providers add mine --kind openai --url ${url}`, /there is a provider "mine" already/],
     [words`providers add bad --url ${url}`, /^oriel: --kind: expected one of openai/],
