@@ -1,6 +1,7 @@
 import type { ProviderRecord } from '../../administration/catalog-records.ts';
 import type { TestRecord } from '../../administration/provider-test.ts';
 import { Failure } from '../../failure.ts';
+import { counted } from '../terminal/terminal.ts';
 import {
   type Examined,
   type Finding,
@@ -44,7 +45,7 @@ async function testOf({ inCatalog }: Examined, name: string): Promise<Finding> {
     const remedy = advice ?? 'check the provider';
     return failed(`${name}${asked}: ${fault}`, `${remedy[0]!.toUpperCase()}${remedy.slice(1)}.`);
   }
-  const models = offered ? `, offers ${offered.length} models` : '';
+  const models = offered ? `, offers ${counted(offered.length, 'model')}` : '';
   const text = `${name}: ${model ?? 'embedded'} answered in ${milliseconds} ms${models}`;
   return judged(text, { warns: milliseconds > SLOW_MS }, 'Look for a nearer region, or a proxy.');
 }

@@ -86,7 +86,7 @@ describe('oriel doctor without a daemon', () => {
       'configuration failed',
       ...['providers ok', 'providers failed', 'providers failed', 'providers failed'],
     ]);
-    expect(findings[1]!.text).toMatch(/^good: gpt-a answered in \d+ ms, offers 1 models$/);
+    expect(findings[1]!.text).toMatch(/^good: gpt-a answered in \d+ ms, offers 1 model$/);
     expect(findings[2]).toMatchObject({
       text: expect.stringContaining('Incorrect API key provided: Bearer [key]'),
       remedy: 'Check the API key, and what it may use at the provider.',
