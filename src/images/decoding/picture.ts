@@ -67,7 +67,8 @@ export async function selectFrames(
       (await pagesOfOneSize(input));
   if (canHold) return { frames: header.pages, profiled: false, warnings: [] };
   const noun = isAnimation ? 'frames' : 'pages';
-  const place = unread ? 'read of an animated PNG' : `kept in ${format.toUpperCase()}`;
+  const name = (unread ? header.format : format).toUpperCase();
+  const place = unread ? `read of an animated ${name}` : `kept in ${name}`;
   const message = `only the first of ${total} ${noun} is ${place}`;
   if (animated === 'all') throw fileFailure('animation_unsupported', message);
   return { ...one, warnings: [{ code: isAnimation ? 'animation_lost' : 'pages_lost', message }] };

@@ -13,6 +13,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { type Batch, runBatch, runOne } from '../../batch.ts';
 import { startDaemon } from '../../daemon.ts';
 import {
+  animatedGif,
   PRIVATE_EXIF,
   PRIVATE_XMP,
   painted,
@@ -161,6 +162,15 @@ describe.skipIf(REASON !== null)(
       expect(palette.result.summary.succeeded).toBe(1);
       const shown = await runOne(['convert', '--format', 'png'], files['p3.heic']);
       expectColour(shown.rgb(8, 8), ORANGE.srgb, 3);
+    });
+
+    test('of an animated JPEG XL the first frame is read', async () => {
+      const frames = [quadrants(SIZE), photo(SIZE)];
+      const gif = await animatedGif(frames, { delay: [100, 100], loop: 0 });
+      const jxl = encoded(temporaryFolder(), gif, 'cjxl');
+      const { result } = await runBatch(['convert', '--format', 'webp'], { 'a.jxl': jxl });
+      const message = 'only the first of 2 frames is read of an animated JXL';
+      expect(result.results).toMatchObject([{ warnings: [{ code: 'animation_lost', message }] }]);
     });
 
     test('JPEG XL is written: without loss, smaller by quality, with profile and metadata', async () => {
