@@ -91,7 +91,11 @@ export async function sendBatch(
         {
           ...{ results, images: kept },
           run: (one) => pool.run({ ...job, ...one }, { client: account.id, signal }),
-          addImage: (name, image) => abortable(zip!.add(name, image, 0), signal),
+          addImage: (name, image) => {
+            // Instead of the images that it is made of, which are not sent.
+            batch.summary.outputBytes = image.bytes.byteLength;
+            return abortable(zip!.add(name, image, 0), signal);
+          },
           addFile: (name, bytes) => abortable(zip!.addFile(name, Buffer.from(bytes)), signal),
         },
         given as never,

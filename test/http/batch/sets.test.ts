@@ -84,6 +84,7 @@ describe('montage', () => {
     const { width, height, format } = await sharp(entries['sheet.jpg']).metadata();
     expect([width, height, format]).toEqual([150, 226, 'jpeg']);
     expect(manifest['sheet']).toMatchObject({ outputFilename: 'sheet.jpg', width, height });
+    expect(manifest.summary.outputBytes).toBe(entries['sheet.jpg']!.length);
     expect(manifest.results[3]).toEqual({
       ...{ index: 3, inputFilename: 'same.png', status: 'succeeded' },
       ...{ originalSize: files['same.png']!.length, data: { row: 2, column: 2 } },
