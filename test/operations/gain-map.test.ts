@@ -68,3 +68,12 @@ test('a file whose gain map is damaged or breaks off is decoded without it', asy
   for (const name of Object.keys(files))
     expect(record(name)).toMatchObject({ status: 'succeeded' });
 });
+
+test('metadata of a file whose gain map has a damaged header has none of the map', async () => {
+  const broken = Buffer.from(upright);
+  // The first component of its scan.
+  broken[broken.lastIndexOf(Buffer.from([0xff, 0xda])) + 5] = 248;
+  const { record } = await runBatch(['metadata'], { 'a.jpg': broken });
+  expect(record('a.jpg')).toMatchObject({ status: 'succeeded' });
+  expect(record('a.jpg').data).not.toHaveProperty('gainMap');
+});

@@ -1,8 +1,8 @@
 import { readFileSync, statSync } from 'node:fs';
 import { dirname, join, parse, resolve } from 'node:path';
+import { sizeText } from '../../images/byte-size.ts';
 import { regionsText } from '../../images/focus/regions.ts';
 import type { TextVariables } from '../../images/input.ts';
-import { checkFileSize } from '../../images/limits.ts';
 import { printable } from '../../operations/batch/filename.ts';
 import { digestFile } from '../../operations/cache/file-identity.ts';
 import type { NamedImages } from '../../operations/definition/job.ts';
@@ -165,19 +165,19 @@ function namedImages(
   return Object.fromEntries(
     [...paths].map(([name, path]) => {
       const option = name === profile ? 'profile' : 'image';
-      const size = sizeAt(path, option);
+      checkExists(path, option);
       const digest = digestFile(path, limits.fileBytes);
       if (digest) return [name, { path, sha256: digest.sha256 }];
-      checkFileSize(size, limits);
-      throw usageFailure(`${option}: ${path} cannot be read as a file`);
+      const most = sizeText(limits.fileBytes);
+      throw usageFailure(`${option}: ${printable(path)} is no file of at most ${most}`);
     }),
   );
 }
 
 /** @throws Failure with code `usage` */
-function sizeAt(path: string, option: string): number {
+function checkExists(path: string, option: string): void {
   try {
-    return statSync(path).size;
+    statSync(path);
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     const reason = code === 'ENOENT' || code === 'ENOTDIR' ? 'no such file' : message;

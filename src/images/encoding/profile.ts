@@ -124,7 +124,8 @@ export async function convertColours<Result>(
   const [path, sourcePath] = [join(folder, 'output.icc'), join(folder, 'input.icc')];
   try {
     writeFileSync(path, target);
-    if (!(await profileIn(input, path))?.equals(target)) throw invalid('one that cannot be used');
+    if (!(await profileIn(input, path))?.equals(target))
+      throw invalid(`${name}, which cannot be used`);
     const { data } = await metadataPng(pipeline, header, { ...header, grey: false });
     const own = (await sharp(data).metadata()).icc;
     const source = own ?? iccProfile(NAMED_SPACES.srgb)!;
@@ -152,10 +153,9 @@ async function lostColours(
   path: string,
   source: string,
 ): Promise<number> {
-  const options = { width: SAMPLE, height: SAMPLE, withoutEnlargement: true } as const;
   const before = await image
     .keepIccProfile()
-    .resize({ ...options, fit: 'inside', kernel: 'nearest' })
+    .resize(SAMPLE, SAMPLE, { fit: 'inside', kernel: 'nearest', withoutEnlargement: true })
     .removeAlpha()
     .png()
     .toBuffer();

@@ -23,15 +23,8 @@ export async function openGainMap(
     const scale = (await stored.metadata()).width / size.width;
     const whole = upright(header)(stored.resize({ ...size, fit: 'fill' }));
     const pixels = await readSamples(whole);
-    const facts = {
-      width,
-      height,
-      frames,
-      hasAlpha: false,
-      deep: false,
-      grey: pixels.channels < 3,
-      moved: false,
-    };
+    const grey = pixels.channels < 3;
+    const facts = { width, height, frames, grey, hasAlpha: false, deep: false, moved: false };
     return { map, scale, progress: beginProgress(openPixels(input, pixels), facts) };
   } catch {
     // A damaged map does not make the picture unusable.

@@ -41,7 +41,10 @@ export const ADJUSTMENTS = [
   adjustment('median', 'Remove specks by a median filter', {
     fields: { size: withDefault(integer(2, 15), 3, 'side of the square mask in pixels') },
     microseconds: ({ size }) => size * size * 0.03,
-    native: ({ size }) => ({ to: PLACE.MEDIAN, apply: (frame) => frame.median(size) }),
+    native({ size }, { width, height }) {
+      const side = Math.min(size, width, height);
+      return { to: PLACE.MEDIAN, apply: (frame) => frame.median(side) };
+    },
   }),
   adjustment('greyscale', 'Convert images to greyscale', {
     after: () => ({ grey: true }),

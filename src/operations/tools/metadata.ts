@@ -79,10 +79,14 @@ export const metadata = defineOperation({
 });
 
 async function sizeOfMap({ sharp, file }: ImageInput) {
-  const map = readGainMap(file);
-  if (!map) return undefined;
-  const { width, height, channels } = await sharp(map.picture).metadata();
-  return { width, height, channels };
+  const picture = readGainMap(file)?.picture;
+  // Damage of the map does not matter to the picture.
+  const map =
+    picture &&
+    (await sharp(picture)
+      .metadata()
+      .catch(() => undefined));
+  return map && { width: map.width, height: map.height, channels: map.channels };
 }
 
 /** Columns of the table that are put together from several properties. */

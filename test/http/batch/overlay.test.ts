@@ -77,6 +77,10 @@ test.each([
     () => [recipeWith('b.png'), image('b.png', 'images'), image('b.png', 'images')],
   ],
   ['batch-convert-images', 'image', () => [fieldPart('format', 'png'), image()]],
+  ['batch-negate-images', 'profile', () => [fieldPart('profile', '/etc/passwd')]],
+  ['batch-negate-images', 'profile', () => [image('a.icc', 'profile'), image('b.icc', 'profile')]],
+  ['batch-negate-images', 'intent', () => [fieldPart('intent', 'relative')]],
+  ['batch-run', 'images', () => [recipe({ outputs: [{ format: 'png', profile: '/etc/passwd' }] })]],
 ])('%s refuses a fault in %s: case %#', async (endpoint, param, parts) => {
   const { status, json } = await sent(endpoint, ...parts());
   expect([status, json.error?.param]).toEqual([400, param]);
@@ -84,9 +88,27 @@ test.each([
   expect(server().files()).toEqual([]);
 });
 
-function recipeWith(name: string): PartSource {
-  return fieldPart('recipe', JSON.stringify({ steps: [{ overlay: { image: name } }] }));
+function recipe(content: object): PartSource {
+  return fieldPart('recipe', JSON.stringify(content));
 }
+
+function recipeWith(name: string): PartSource {
+  return recipe({ steps: [{ overlay: { image: name } }] });
+}
+
+test.each([
+  ['batch-negate-images', () => [image('a.icc', 'profile')]],
+  [
+    'batch-run',
+    () => [recipe({ outputs: [{ format: 'png', profile: 'a.icc' }] }), image('a.icc', 'images')],
+  ],
+])('%s fails each file for a profile that is none', async (endpoint, parts) => {
+  const { results } = await sent(endpoint, ...parts());
+  expect(results().results[0]!.error).toMatchObject({
+    code: 'profile_invalid',
+    message: expect.stringMatching(/^a\.icc: /),
+  });
+});
 
 test('an image that is too large is refused, and one that is damaged fails each file', async () => {
   const large = await sent(
