@@ -6,6 +6,7 @@ import type { Download, Page, Route } from 'playwright-core';
 import sharp from 'sharp';
 import { expect, it } from 'vitest';
 import { readZip } from '../../src/console/views/images/zip.ts';
+import { READERS } from '../../src/images/program-formats.ts';
 import { OWNER_KEY } from '../daemon.ts';
 import { photo } from '../fixtures/images.ts';
 import { gate } from '../gate.ts';
@@ -41,6 +42,9 @@ describeConsole('the view of images', ({ open, post, createKey, signIn, check, a
     const page = await open('images');
     await page.getByText('Drop images or folders here').waitFor();
     await check(page, 'images-empty');
+    const accepted = await page.getByLabel('Image files').getAttribute('accept');
+    const extensions = Object.values(READERS).flatMap((reader) => reader.extensions);
+    expect(extensions.filter((one) => !accepted!.split(',').includes(`.${one}`))).toEqual([]);
     const photo = await picture(1200, 800);
     await add(
       page,

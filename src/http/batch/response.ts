@@ -92,7 +92,7 @@ export async function sendBatch(
           ...{ results, images: kept },
           run: (one) => pool.run({ ...job, ...one }, { client: account.id, signal }),
           addImage: (name, image) => {
-            // Instead of the images that it is made of, which are not sent.
+            // The images that it is made of are not sent.
             batch.summary.outputBytes = image.bytes.byteLength;
             return abortable(zip!.add(name, image, 0), signal);
           },
@@ -132,8 +132,7 @@ export function limitsOf(batch: AppContext['config']['batch']): Limits {
 
 function variablesOf(index: number, { filename }: FormFile) {
   // Both slashes on every system, because the client may run on another one.
-  const base = filename.split(/[/\\]/).at(-1) || 'image';
-  return { name: parse(base).name, index: index + 1 };
+  return { name: parse(filename.split(/[/\\]/).at(-1) || 'image').name, index: index + 1 };
 }
 
 function inputOf({ filename, size, path }: FormFile, limits: Limits): BatchInput {

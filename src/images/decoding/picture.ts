@@ -68,8 +68,7 @@ export async function selectFrames(
   if (canHold) return { frames: header.pages, profiled: false, warnings: [] };
   const noun = isAnimation ? 'frames' : 'pages';
   const name = (unread ? header.format : format).toUpperCase();
-  const place = unread ? `read of an animated ${name}` : `kept in ${name}`;
-  const message = `only the first of ${total} ${noun} is ${place}`;
+  const message = `only the first of ${total} ${noun} is ${unread ? 'read of an animated' : 'kept in'} ${name}`;
   if (animated === 'all') throw fileFailure('animation_unsupported', message);
   return { ...one, warnings: [{ code: isAnimation ? 'animation_lost' : 'pages_lost', message }] };
 }

@@ -9,7 +9,7 @@ const HEAD = Buffer.concat([
 ]);
 
 /** Most bytes of a compressed box of metadata after decompression. */
-const MAX_METADATA_BYTES = 16 * 2 ** 20;
+const BOUNDS = { maxOutputLength: 16 * 2 ** 20 };
 
 function box(type: string, ...parts: readonly Uint8Array[]): Buffer {
   const stored = Buffer.concat([Buffer.alloc(4), Buffer.from(type, 'latin1'), ...parts]);
@@ -25,8 +25,7 @@ export function metadataOfJxl(file: Uint8Array): SourceMetadata {
     const plain = all.find(({ type }) => type === kind)?.body;
     const packed = all.find(({ type, body }) => type === 'brob' && body.indexOf(kind) === 0)?.body;
     try {
-      const maxOutputLength = MAX_METADATA_BYTES;
-      return plain ?? (packed && brotliDecompressSync(packed.subarray(4), { maxOutputLength }));
+      return plain ?? (packed && brotliDecompressSync(packed.subarray(4), BOUNDS));
     } catch {
       return undefined;
     }

@@ -9,15 +9,14 @@ import { findProgram, missingPrograms } from './run-program.ts';
 export function supportedFormats() {
   const pathOf = (one: Programs) =>
     missingPrograms(one) === null ? findProgram(one.programs[0]!)! : null;
-  const missing = null;
   return [
     ...OUTPUT_FORMATS.filter((format) => !isProgramFormat(format)).map((format) => {
       const { extensions } = FORMATS[format];
-      return { format, extensions, read: 'libvips', write: 'libvips', missing };
+      return { format, extensions, read: 'libvips', write: 'libvips', missing: null };
     }),
     ...['svg', 'bmp', 'ico'].map((format) => {
       const read = format === 'svg' ? 'libvips, with --allow-svg' : 'oriel';
-      return { format, extensions: [format], read, write: null, missing };
+      return { format, extensions: [format], read, write: null, missing: null };
     }),
     ...Object.entries(READERS).map(([format, reader]) => {
       const write = format === 'jxl' ? pathOf(JXL_WRITER) : null;

@@ -273,8 +273,7 @@ export const montage = defineSet({
     format: v.optional(formatField('output format'), 'png'),
   }),
   async prepare(options) {
-    const { cell } = sheetOf(options).layout;
-    return { ...cell, fit: options.fit };
+    return { ...sheetOf(options).layout.cell, fit: options.fit };
   },
   set: {
     each: montageCell.name,

@@ -7,7 +7,8 @@ import { type Chosen, chosenOf, filesOfTransfer, withoutOthers } from './intake.
 import { type ImagesStore, MAX_ITEMS } from './store.ts';
 
 /** Files that a dialog offers; browsers know no type for some of them. */
-const ACCEPTED = 'image/*,.avif,.bmp,.heic,.heif,.ico,.jxl,.tif,.tiff';
+const ACCEPTED =
+  'image/*,.avif,.bmp,.heic,.heif,.hif,.ico,.jxl,.pdf,.tif,.tiff,.dng,.cr2,.cr3,.nef,.nrw,.arw,.sr2,.orf,.rw2,.raf,.pef,.x3f';
 
 interface DropZoneProps {
   readonly store: ImagesStore;
