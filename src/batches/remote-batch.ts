@@ -68,9 +68,16 @@ export async function advanceRemote(
     void (await changeDocument<BatchBody>(store.documents, batch, (body) => ({
       body: { ...body, remote: next },
     })));
-  const configured = config().providers[remote.provider] as RemoteProvider;
+  const isCut = status === 'cancelling' || expires <= store.now;
+  const cut = status === 'cancelling' ? 'cancelled' : 'expired';
+  const configured = config().providers[remote.provider] as RemoteProvider | undefined;
+  if (!configured || !kindOf(configured).batches) {
+    // Later settings may have the provider again, with the results.
+    if (remote.id !== undefined && !isCut) return;
+    return set(remote.id === undefined ? null : { ...remote, results: [], ended: cut });
+  }
   const [apiKey] = keysOf(configured);
-  const provider = { ...configured, ...(apiKey !== undefined && { apiKey }) } as RemoteProvider;
+  const provider = { ...configured, ...(apiKey !== undefined && { apiKey }) };
   const { headers } = dialectAt(endpoint)!;
   const timeouts = timeoutsOf(config(), provider);
   const ask: Ask = (path, more = { method: 'GET' }) =>
@@ -83,7 +90,6 @@ export async function advanceRemote(
       signal,
       ...more,
     });
-  const isCut = status === 'cancelling' || expires <= store.now;
   if (remote.id === undefined) {
     const id = isCut ? null : await submit(services, batch, ask, signal).catch(ifRefused);
     return set(id === null ? null : { ...remote, id });
@@ -110,8 +116,8 @@ export async function advanceRemote(
     await store.addUpload(key.accountId, asset, Infinity);
     results.push(asset);
   }
-  const cut = status === 'cancelling' ? 'cancelled' : 'expired';
-  const ended = how === 'ended' ? (isCut ? cut : 'completed') : (how as BatchEnd);
+  const isEarly = isCut && /^(?:ended|cancelled)$/.test(how);
+  const ended = isEarly ? cut : how === 'ended' ? 'completed' : (how as BatchEnd);
   return set({ ...remote, results, ended });
 }
 

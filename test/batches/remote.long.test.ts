@@ -14,7 +14,7 @@ beforeAll(async () => {
 afterAll(() => remote.close());
 beforeEach(() => remote.reset());
 
-async function start(data = temporaryFolder()) {
+async function start(data = temporaryFolder(), changes = {}) {
   const model = (provider: string, name: string) => ({
     ...{ type: 'text', price: { input: 1000, output: 1000, batch: 0.5 }, maxOutputTokens: 100 },
     routes: [{ provider, model: name, batches: 'provider' }],
@@ -25,7 +25,7 @@ async function start(data = temporaryFolder()) {
     gpt: model('openai', 'up-gpt'),
     claude: model('anthropic', 'up-claude'),
   };
-  return { data, daemon: await startDaemon({ data, config: { ...base, models } }) };
+  return { data, daemon: await startDaemon({ data, config: { ...base, models, ...changes } }) };
 }
 
 const lines = (contents: readonly string[], model = 'gpt') =>
@@ -75,20 +75,43 @@ describe('a batch of a route with batches: provider', () => {
     ]);
   });
 
-  it('is cancelled at the provider, whose results so far count', async () => {
-    const { daemon } = await start();
-    const client = clientOf(daemon.url);
-    const created = await createBatch(client, lines(['one', 'slow']));
+  it.each([
+    ['cancelled', {}],
+    ['expired', { batches: { expiry: '2s' } }],
+  ])(
+    'that is %s is cancelled at the provider, whose results so far count',
+    async (how, changes) => {
+      const { daemon } = await start(undefined, changes);
+      const client = clientOf(daemon.url);
+      const created = await createBatch(client, lines(['one', 'slow']));
+      await seen('GET /v1/batches/b1');
+      if (how === 'cancelled') {
+        expect((await client.batches.cancel(created.id)).status).toBe('cancelling');
+      }
+      const ended = await endOf(client, created.id);
+      expect(ended).toMatchObject({
+        status: how,
+        request_counts: { total: 2, completed: 1, failed: 0 },
+      });
+      expect(remote.seen).toContain('POST /v1/batches/b1/cancel');
+      expect(await resultsIn(client, ended.error_file_id)).toMatchObject([
+        { custom_id: 'r1', error: { code: `batch_${how}` } },
+      ]);
+    },
+  );
+
+  it('ends when it is cancelled after its provider was removed', async () => {
+    const first = await start();
+    const created = await createBatch(clientOf(first.daemon.url), lines(['one']));
     await seen('GET /v1/batches/b1');
-    expect((await client.batches.cancel(created.id)).status).toBe('cancelling');
+    await first.daemon.stop();
+    const none = { providers: { own: { kind: 'sandbox' } }, models: {} };
+    const client = clientOf((await start(first.data, none)).daemon.url);
+    await client.batches.cancel(created.id);
     const ended = await endOf(client, created.id);
-    expect(ended).toMatchObject({
-      status: 'cancelled',
-      request_counts: { total: 2, completed: 1, failed: 0 },
-    });
-    expect(remote.seen).toContain('POST /v1/batches/b1/cancel');
+    expect(ended.status).toBe('cancelled');
     expect(await resultsIn(client, ended.error_file_id)).toMatchObject([
-      { custom_id: 'r1', error: { code: 'batch_cancelled' } },
+      { custom_id: 'r0', error: { code: 'batch_cancelled' } },
     ]);
   });
 
