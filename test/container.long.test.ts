@@ -192,6 +192,7 @@ describe('the compose files', () => {
       for (const daemon of daemons) {
         expect(daemon).toMatchObject({
           build: { context: '../..', dockerfile: 'config/container/Containerfile' },
+          init: true,
           read_only: true,
           tmpfs: ['/tmp'],
           cap_drop: ['ALL'],
