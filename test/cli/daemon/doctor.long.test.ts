@@ -89,7 +89,7 @@ describe('oriel doctor without a daemon', () => {
     expect(findings[1]!.text).toMatch(/^good: gpt-a answered in \d+ ms, offers 1 model$/);
     expect(findings[2]).toMatchObject({
       text: expect.stringContaining('Incorrect API key provided: Bearer [key]'),
-      remedy: 'Check the API key, and what it may use at the provider.',
+      remedy: 'Check the API key or the identity, and what it may use at the provider.',
     });
     expect(findings[3]!.text).toContain('connection refused');
     expect(findings[4]!.text).toContain('DOCTOR_UNSET is not set');
