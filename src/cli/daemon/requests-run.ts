@@ -1,5 +1,4 @@
-import { mkdtempSync, rmSync, writeSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { AdminCommand } from '../../administration/admin-command.ts';
@@ -9,6 +8,7 @@ import { loadConfig } from '../../config/loading/load.ts';
 import { Failure } from '../../failure.ts';
 import { printable } from '../../operations/batch/filename.ts';
 import type { RequestRecord } from '../../store/requests/record.ts';
+import { makeTemporaryFolder } from '../../temporary.ts';
 import { UpstreamClient } from '../../upstream/client.ts';
 import { type CommandInput, type Flags, readFlags, usageFailure } from '../command/command.ts';
 import { Writer } from '../files/writer.ts';
@@ -114,15 +114,15 @@ async function exportToBucket(
   if (assets.accessKeyId === undefined) {
     throw usageFailure('s3:// needs assets.driver: s3 with its credentials in the configuration');
   }
-  const folder = mkdtempSync(join(tmpdir(), 'oriel-export-'));
+  const folder = makeTemporaryFolder('export');
   const upstream = new UpstreamClient();
   try {
-    const path = join(folder, 'requests.jsonl');
+    const path = join(folder.path, 'requests.jsonl');
     await writeTo(path);
     const { storeInBucket } = await import('../../assets/open.ts');
     await storeInBucket(path, target, assets, upstream);
   } finally {
-    rmSync(folder, { recursive: true, force: true });
+    folder.remove();
     await upstream.close();
   }
 }

@@ -1,6 +1,6 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { makeTemporaryFolder } from '../../temporary.ts';
 import type { Header } from '../decoding/header.ts';
 import { readRaw, readSamples } from '../decoding/pixels.ts';
 import { fileFailure } from '../file-error.ts';
@@ -120,7 +120,7 @@ export async function convertColours<Result>(
     throw fileFailure('profile_unsupported', message);
   }
   // sharp takes profiles from files alone.
-  const folder = mkdtempSync(join(tmpdir(), `oriel-icc-${process.pid}-`));
+  const { path: folder, remove } = makeTemporaryFolder('icc');
   const [path, sourcePath] = [join(folder, 'output.icc'), join(folder, 'input.icc')];
   try {
     writeFileSync(path, target);
@@ -137,7 +137,7 @@ export async function convertColours<Result>(
     const warnings = lost < 0.01 ? [] : [{ code: 'gamut_lost', message } as const];
     return await encode({ open, path, inks, warnings });
   } finally {
-    rmSync(folder, { recursive: true, force: true });
+    remove();
   }
 }
 
