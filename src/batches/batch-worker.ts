@@ -224,6 +224,7 @@ export class BatchWorker {
       return;
     this.#stops.delete(batch.id);
     this.#polls.delete(`${batch.id} remote`);
+    this.#services.remote.forget(batch.body);
     this.#run(name, () =>
       store.withLock(name, async () => {
         await settleAll(store, batch);

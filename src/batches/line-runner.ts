@@ -39,7 +39,7 @@ export interface LineServices {
   readonly record: (line: RanLine, end: LineEnd) => void;
 }
 
-/** A request of a batch for the log. Nobody waits for its first token. */
+/** A request of a batch for the log, without the time of a first token, since no client waits for one. */
 export interface RanLine {
   readonly id: string;
   readonly holder: KeyHolder;
@@ -134,7 +134,9 @@ export async function runLine(
   } catch (error) {
     const failure = failureOf(error);
     const wait =
-      given?.status === 200 || !given ? waitAfter(failure, attempt, given !== null) : undefined;
+      given === null || given.status === 200
+        ? waitAfter(failure, attempt, given !== null)
+        : undefined;
     if (wait !== undefined) {
       for (const one of held) await store.release(one);
       return wait;

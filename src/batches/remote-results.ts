@@ -15,10 +15,14 @@ export interface RemoteAnswer {
 /** Where the result of each line is in a file of the provider, by the name of the line. */
 type Places = ReadonlyMap<unknown, readonly [NewAsset, { first: number; last: number }]>;
 
+/** Batches whose places are remembered: as many as a node works on at a time. */
+const MAX_KNOWN = 8;
+
 /** Finds the results of lines in files of providers, whose order may be any. */
 export class RemoteResults {
   readonly #assets: AssetStorage;
-  #known: { readonly id: string; readonly places: Promise<Places> } | null = null;
+  /** By the provider's identifier, the oldest first. */
+  readonly #known = new Map<string, Promise<Places>>();
 
   constructor(assets: AssetStorage) {
     this.#assets = assets;
@@ -28,16 +32,24 @@ export class RemoteResults {
   async answerOf({ remote }: BatchBody, line: number): Promise<RemoteAnswer | 'unrun' | null> {
     if (!remote?.results) return null;
     const id = remote.id!;
-    if (this.#known?.id !== id) this.#known = { id, places: this.#read(remote) };
-    this.#known.places.catch(() => {
-      this.#known = null;
-    });
-    const place = (await this.#known.places).get(`line-${line}`);
+    let places = this.#known.get(id);
+    if (places === undefined) {
+      places = this.#read(remote);
+      places.catch(() => this.#known.delete(id));
+      this.#known.set(id, places);
+      if (this.#known.size > MAX_KNOWN) this.#known.delete(this.#known.keys().next().value!);
+    }
+    const place = (await places).get(`line-${line}`);
     if (place === undefined) return remote.ended === 'completed' ? null : 'unrun';
     const chunks: Buffer[] = [];
     const [asset, range] = place;
     for await (const chunk of this.#assets.chunks(asset, { range })) chunks.push(chunk);
     return answerIn(parsed(Buffer.concat(chunks)));
+  }
+
+  /** Forgets a batch that has ended. */
+  forget({ remote }: BatchBody): void {
+    if (remote?.id !== undefined) this.#known.delete(remote.id);
   }
 
   async #read({ results = [] }: RemoteBatch): Promise<Places> {

@@ -68,8 +68,8 @@ export interface ProviderKind {
   dialectOf?(model: string): string;
   /** Format of its requests for embeddings where that is not OpenAI's. */
   readonly embeddings?: 'gemini';
-  /** Whose batches it has. */
-  readonly batches?: 'openai' | 'anthropic';
+  /** Whether it runs batches: by files in OpenAI's format, inline in that of messages. */
+  readonly batches?: true;
   /** Request headers that hold the key. */
   credentials(apiKey: string): Readonly<Record<string, string>>;
   /** URL of a request, its query included, where that is not the base URL and the path. */
