@@ -1,15 +1,15 @@
 import { sign } from 'node:crypto';
 import { constants, open } from 'node:fs/promises';
 import * as v from 'valibot';
-import { Failure } from '../../failure.ts';
-import { tryParseJson } from '../../schema/json.ts';
-import { countOf, objectOf, textOf } from '../../schema/untrusted.ts';
+import { Failure } from '../failure.ts';
+import { tryParseJson } from '../schema/json.ts';
+import { countOf, objectOf, textOf } from '../schema/untrusted.ts';
 import {
   askIdentityService,
   type IdentityRequest,
   Renewed,
   refusedIdentity,
-} from '../../upstream/credentials.ts';
+} from './credentials.ts';
 
 /** Whose tokens are used. */
 export interface GoogleIdentity {

@@ -1,9 +1,9 @@
 import * as v from 'valibot';
 import { field, optional, withDefault } from '../../schema/fields.ts';
 import { isObject, objectsOf } from '../../schema/untrusted.ts';
+import { type GoogleIdentity, googleTokens } from '../../upstream/google-tokens.ts';
 import type { Authorize, UpstreamResponse } from '../../upstream/response.ts';
 import { identifier, text } from '../fields/text.ts';
-import { type GoogleIdentity, googleTokens } from './google-tokens.ts';
 import type { Json, ProviderKind, RequestPath } from './provider-kind.ts';
 import { remote } from './remote-provider.ts';
 
