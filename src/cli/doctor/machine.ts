@@ -66,7 +66,7 @@ export const images: Run = async () => {
   }
 };
 
-/** Formats of programs that are not installed are no fault: nobody may need them. */
+/** Programs that are not installed are no fault: their formats are optional. */
 export const programs: Run = configured(async ({ batch }) => {
   if (!batch.programs) return skipped('batch.programs is off');
   const formats = supportedFormats().filter(({ format }) => isProgramFormat(format));
