@@ -1,23 +1,10 @@
-import { spawnSync } from 'node:child_process';
-import { cpSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { validateWorkflow } from '@action-validator/core';
 import { expect, it } from 'vitest';
+import { cloneWithPackages } from './clone.ts';
 import { describeWith, engine } from './engines/engine.ts';
 import { ROOT, startProgram, temporaryFolder } from './oriel.ts';
-
-/** A copy of the repository with its packages, in a folder of this name. */
-function copyTo(folder: string): string {
-  const files = spawnSync('git', ['ls-files', '-z', '-co', '--exclude-standard'], { cwd: ROOT });
-  for (const path of String(files.stdout).split('\0').filter(Boolean)) {
-    cpSync(join(ROOT, path), join(folder, path));
-  }
-  const modules = join(ROOT, 'node_modules');
-  // Links are quick, and impossible between two file systems.
-  const linked = spawnSync('cp', ['--recursive', '--link', modules, folder]);
-  if (linked.status !== 0) cpSync(modules, join(folder, 'node_modules'), { recursive: true });
-  return folder;
-}
 
 it('npm run release gives equal bytes in two folders, and an SBOM of what is installed', async () => {
   const parent = temporaryFolder();
@@ -25,7 +12,7 @@ it('npm run release gives equal bytes in two folders, and an SBOM of what is ins
   const releases = [join(parent, 'one'), join(parent, 'another', 'folder with a space')].map(
     async (folder) => {
       const args = ['run', '--silent', 'release', '--', 'out'];
-      const run = await startProgram('npm', args, { cwd: copyTo(folder), env }).ended;
+      const run = await startProgram('npm', args, { cwd: cloneWithPackages(folder), env }).ended;
       expect(run.status, run.stderr).toBe(0);
       return join(folder, 'out');
     },
