@@ -45,7 +45,6 @@ const CASSETTES = [
   'test/text/{dialects/completions,embeddings,emulation,gemini,matrix}/*.test.ts',
   'test/text/counting/count-tokens.long.test.ts',
   'test/text/{affinity,azure,model-names,threads}.test.ts',
-  'test/text/hard-cases.long.test.ts',
   'test/media/tasks/openai-*.test.ts',
 ];
 const REPEATED = process.env['ORIEL_CASSETTES'] === undefined ? [] : CASSETTES;
