@@ -82,7 +82,7 @@ export class Field {
   script(name: string, role: Contender['role'], settings: string): Contender {
     return this.#contender(name, role, settings, (folder) => {
       const file = scriptFile('gateway/contenders/gateway');
-      return Server.start(folder, [file, name, this.#upstream.url, folder], '/');
+      return Server.start(folder, [file, name, this.#upstream.url], '/');
     });
   }
 

@@ -2,7 +2,6 @@ import { Server } from '../daemon/server.ts';
 import { fixed, spread } from '../series.ts';
 import { type Bench, goalOf, needing, type Trial, tableOf } from '../trial.ts';
 import { atLoads, contest, named, outcomeOf, type Standing, takesPart } from './contest.ts';
-import { type Cores, SEPARATE, SHARED, taskset } from './cores.ts';
 import { type Contender, Field } from './field.ts';
 import { ANSWER } from './formats.ts';
 import { loader, type Post, putLoad } from './load.ts';
@@ -21,8 +20,48 @@ type Standings = readonly Standing<Figure>[];
 
 const RATE = 'requests per second';
 
-/** Whole responses from an upstream that responds at once: the rest is the gateway's own work. */
-export const json = comparing('json', 'json: whole answers', SHARED, (standings) => {
+/** Whole responses from an upstream that responds at once, over 1 and 64 connections: the rest is the gateway's work. */
+export const json = needing([nginx], 'json: whole answers', RATE, (bench) => {
+  const start = () => startFixedUpstream(`${bench.folder}/upstream`);
+  return Server.during(start, async (upstream) => {
+    const field = new Field(bench, upstream);
+    const standings = await compare(bench, field);
+    const [full, direct] = [named(standings, 'full'), named(standings, 'direct')];
+    const { format } = field.direct();
+    const body = Buffer.byteLength(postOf(upstream, field.direct()).body);
+    const answer = Buffer.byteLength(JSON.stringify(format.answer()));
+    return {
+      title: 'json: whole answers',
+      text:
+        `One request of ${body} bytes for ${secondsOf(bench)} s by ${loader}, before nginx with ` +
+        `an answer of ${answer} bytes.`,
+      ...tableOf(atLoads(standings, CONNECTIONS), [
+        ['contender', ({ standing }) => standing.name],
+        ['connections', ({ load }) => `${load}`],
+        [
+          'requests/s',
+          ({ standing, load }) => fixed(standing.median('requestsPerSecond', load), 0),
+        ],
+        ['÷ full', ({ standing, load }) => spread(standing.over(full, 'requestsPerSecond', load))],
+        [
+          'added ms, median',
+          ({ standing, load }) =>
+            standing === direct ? '' : spread(standing.beyond(direct, 'latency', load)),
+        ],
+        [
+          'CPU ms per 1000',
+          ({ standing, load }) => fixed(standing.median('cpuPerThousand', load), 1),
+        ],
+        ['CPU ÷ full', ({ standing, load }) => spread(standing.over(full, 'cpuPerThousand', load))],
+        ['ran with', ({ standing }) => standing.note],
+      ]),
+      goals: goals(standings),
+      ...outcomeOf('json', standings),
+    };
+  });
+});
+
+function goals(standings: Standings): NonNullable<Trial['goals']> {
   const own = named(standings, 'oriel')!;
   const rate = (name: string, load: number, bound: number) =>
     rateGoal(standings, name, load, bound);
@@ -38,80 +77,13 @@ export const json = comparing('json', 'json: whole answers', SHARED, (standings)
       rate(name, 64, 0.6),
     ]),
   ];
-});
-
-/**
- * The same with the gateway on one core and everything else on the other: on shared cores, threads of
- * the gateway beside the main one (collection of garbage, synchronisation of the journal) use what the
- * load leaves.
- */
-export const jsonPinned = comparing(
-  'json-pinned',
-  'json-pinned: whole answers, the gateway alone on one core',
-  SEPARATE,
-  (standings) => CONNECTIONS.map((load) => rateGoal(standings, 'oriel', load, 0.75)),
-);
-
-/** Measures all contenders over 1 and 64 connections. */
-function comparing(
-  id: string,
-  title: string,
-  cores: Cores,
-  goals: (standings: Standings) => NonNullable<Trial['goals']>,
-) {
-  const programs = cores === SEPARATE ? [nginx, taskset] : [nginx];
-  return needing(programs, title, RATE, (bench) => {
-    const start = () => cores.others(() => startFixedUpstream(`${bench.folder}/upstream`));
-    return Server.during(start, async (upstream) => {
-      const field = new Field(bench, upstream);
-      const standings = await compare(bench, field, cores);
-      const [full, direct] = [named(standings, 'full'), named(standings, 'direct')];
-      const { format } = field.direct();
-      const body = Buffer.byteLength(postOf(upstream, field.direct()).body);
-      const answer = Buffer.byteLength(JSON.stringify(format.answer()));
-      return {
-        title,
-        text:
-          `One request of ${body} bytes for ${secondsOf(bench)} s by ${loader}, before nginx with ` +
-          `an answer of ${answer} bytes.`,
-        ...tableOf(atLoads(standings, CONNECTIONS), [
-          ['contender', ({ standing }) => standing.name],
-          ['connections', ({ load }) => `${load}`],
-          [
-            'requests/s',
-            ({ standing, load }) => fixed(standing.median('requestsPerSecond', load), 0),
-          ],
-          [
-            '÷ full',
-            ({ standing, load }) => spread(standing.over(full, 'requestsPerSecond', load)),
-          ],
-          [
-            'added ms, median',
-            ({ standing, load }) =>
-              standing === direct ? '' : spread(standing.beyond(direct, 'latency', load)),
-          ],
-          [
-            'CPU ms per 1000',
-            ({ standing, load }) => fixed(standing.median('cpuPerThousand', load), 1),
-          ],
-          [
-            'CPU ÷ full',
-            ({ standing, load }) => spread(standing.over(full, 'cpuPerThousand', load)),
-          ],
-          ['ran with', ({ standing }) => standing.note],
-        ]),
-        goals: goals(standings),
-        ...outcomeOf(id, standings),
-      };
-    });
-  });
 }
 
 function secondsOf({ settings }: Bench): number {
   return settings.quick ? 2 : 5;
 }
 
-function compare(bench: Bench, field: Field, cores: Cores): Promise<Standing<Figure>[]> {
+function compare(bench: Bench, field: Field): Promise<Standing<Figure>[]> {
   return contest<Figure>(bench, {
     contenders: takesPart(bench.settings, [
       field.direct(),
@@ -119,11 +91,10 @@ function compare(bench: Bench, field: Field, cores: Cores): Promise<Standing<Fig
       field.script('null-route', 'peer', 'Fastify, a constant response'),
       field.script('bytes', 'peer', 'Fastify and undici, nothing parsed'),
       field.script('full', 'limit', 'Fastify and undici, parsed, checked and re-encoded'),
-      field.script('metered', 'limit', 'full with key, limit, log, metrics and a charge on disk'),
       field.portkey(),
       field.oriel(),
       ...field.orielTranslating(),
-    ]).map((contender) => ({ ...contender, start: () => cores.gateway(() => contender.start()) })),
+    ]),
     loads: CONNECTIONS,
     progress: 'requestsPerSecond',
     check,
@@ -131,9 +102,7 @@ function compare(bench: Bench, field: Field, cores: Cores): Promise<Standing<Fig
       const before = server.cpu();
       const post = postOf(server, contender);
       const seconds = round === 0 && connections > 1 ? WARM_UP_SECONDS : secondsOf(bench);
-      const { requests, ...load } = await cores.others(() =>
-        putLoad(bench, post, connections, seconds),
-      );
+      const { requests, ...load } = await putLoad(bench, post, connections, seconds);
       return { ...load, cpuPerThousand: ((server.cpu() - before) * 1e6) / requests };
     },
   });

@@ -1,7 +1,7 @@
 import { wrk } from '../daemon/trial.ts';
 import { suiteOf, versionsOf } from '../trial.ts';
 import { packages } from './field.ts';
-import { json, jsonPinned } from './json.ts';
+import { json } from './json.ts';
 import { nginx } from './nginx.ts';
 import { slowReader } from './slow-reader.ts';
 import { streamsFirst, streamsFlat, streamsPaced } from './streams.ts';
@@ -12,7 +12,6 @@ export const gateway = suiteOf(
   'the text gateway, against minimal gateways, nginx and Portkey',
   {
     json,
-    'json-pinned': jsonPinned,
     'streams-flat': streamsFlat,
     'streams-paced': streamsPaced,
     'streams-first': streamsFirst,

@@ -4,7 +4,7 @@ import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import { Pool } from 'undici';
 import { chat } from '../formats.ts';
 
-// Minimal gateways: `gateway.js KIND UPSTREAM FOLDER` listens, and logs its URL as the benchmark expects it.
+// Minimal gateways: `gateway.js KIND UPSTREAM` listens, and logs its URL as the benchmark expects it.
 
 const text = { type: 'string' };
 
@@ -85,11 +85,6 @@ const KINDS: Readonly<Record<string, (server: FastifyInstance) => void | Promise
    */
   full: (server) => {
     server.post(chat.path, { schema: { body } }, forward);
-  },
-
-  metered: async (server) => {
-    const { meter } = await import('./metered.ts');
-    server.post(chat.path, { schema: { body } }, await meter(process.argv[4]!, forward));
   },
 
   /** The limit of relayed streams: bytes are passed on unchanged. */
