@@ -80,7 +80,7 @@ describe('the images of a pull request', () => {
     const request = pullRequest({ 'kept.jpg': large }, { 'new.jpg': large });
     const workspace = request.checkout();
     const base = baseOf(request.event.pull_request.base.sha);
-    const inputs = { images: '.', rules: RULES, base };
+    const inputs = { images: '.', rules: RULES, base, comment: 'false' };
     const { steps } = await runFor(request, { workspace, inputs });
     expect(steps['check']!.log).toContain(message);
     expect(existsSync(join(workspace, 'pwned'))).toBe(false);

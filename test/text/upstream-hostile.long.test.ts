@@ -38,7 +38,7 @@ const gateway = gatewayDaemon((url) => {
     routing: {
       retries: 0,
       cooldown: { after: 0 },
-      timeouts: { firstByte: '2s', idle: '2s', total: '10s' },
+      timeouts: { firstByte: '2s', idle: '2s', total: '5s' },
     },
     providers: {
       openai: { kind: 'openai', baseUrl: url, apiKey: key.openai },
@@ -393,10 +393,10 @@ describe('the key of an upstream', () => {
     async ({ client, dialect, stream }) => {
       const { upstream } = gateway();
       const key = UPSTREAM_KEYS[TYPES[dialect]];
-      for (const echo of echoes(key)) {
+      for (const [number, echo] of echoes(key).entries()) {
         const error = { message: echo, type: echo, code: key, param: echo, [key]: echo };
         const failed = { id: 'resp_1', object: 'response', status: 'failed', error, output: [] };
-        for (const body of [
+        const bodies = [
           { error },
           { type: 'error', error },
           { error: echo },
@@ -407,7 +407,9 @@ describe('the key of an upstream', () => {
           { choices: [{ index: 0, error, delta: {}, message: { content: key } }] },
           `<html><head><title>${echo}</title></head><body>${echo}</body></html>`,
           echo,
-        ]) {
+        ];
+        // Texts are redacted in one way, wherever they stand: each body has two of them.
+        for (const body of bodies.filter((_, index) => (index + number) % 3 === 0)) {
           for (const status of [200, 401]) {
             upstream.play({
               refuse: { status, body, headers: { 'x-key': key, 'request-id': key } },
