@@ -65,3 +65,13 @@ export class Failure<Type extends FailureType = FailureType> extends Error {
     this.detail = detail ?? null;
   }
 }
+
+/** A failure of the type that its code usually has. */
+export function codedFailure(
+  code: ErrorCode,
+  message: string,
+  details: Omit<FailureDetails<never>, 'code'> = {},
+): Failure {
+  const type: FailureType = ERROR_CODES[code].types[0]!;
+  return new Failure<FailureType>(type, message, { ...details, code });
+}

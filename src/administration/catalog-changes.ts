@@ -7,7 +7,7 @@ import {
   placeInFile,
   secretsContext,
 } from '../config/stored/merge-stored.ts';
-import { Failure } from '../failure.ts';
+import { codedFailure, Failure } from '../failure.ts';
 import { checkAll, formatPath } from '../schema/faults.ts';
 import { named } from '../schema/fields.ts';
 import { objectOf } from '../schema/untrusted.ts';
@@ -123,11 +123,11 @@ export class CatalogChanges {
     const { providers, faults } = mergeStored(file, entries, secretKeyFile);
     if (Object.hasOwn(providers, name)) return providers[name]!;
     const fault = faults.get(keyOfEntry({ kind: 'provider', name }));
-    if (fault) throw new Failure('service_error', fault.reason, { code: 'secrets_unreadable' });
+    if (fault) throw codedFailure('secrets_unreadable', fault.reason);
     const known = [...Object.keys(inFile), ...Object.keys(providers)].slice(0, 50);
     const expected = known.length > 0 ? `; expected one of ${known.join(', ')}` : '';
     const message = `there is no provider ${JSON.stringify(name)}${expected}`;
-    throw new Failure('invalid_request', message, { code: 'provider_not_found' });
+    throw codedFailure('provider_not_found', message);
   }
 
   /** @throws Failure `read_only` for what only the configuration file has */
@@ -152,10 +152,9 @@ export class CatalogChanges {
     tried(known)(entries);
     if (!isNeeded || !known.isEmpty) return known;
     if (this.#store.isShared && entries.some(({ secrets }) => secrets !== null)) {
-      throw new Failure(
-        'service_error',
+      throw codedFailure(
+        'secrets_unreadable',
         `${secretKeyFile}: there is no key, and other nodes have one; copy their file, or if it is lost write a new one for all nodes: (umask 077; openssl rand -base64 32 > secret.key)`,
-        { code: 'secrets_unreadable' },
       );
     }
     return SecretKeys.readOrCreate(secretKeyFile);
@@ -188,7 +187,7 @@ export class CatalogChanges {
 
 function readOnly(kind: ConfigKind, name: string, place: string): Failure {
   const message = `the ${kind} ${JSON.stringify(name)} is set in the configuration file (${place}), which wins; change it there`;
-  return new Failure('invalid_request', message, { code: 'read_only' });
+  return codedFailure('read_only', message);
 }
 
 function openedOrNull(entry: ConfigEntry, keys: SecretKeys | null): Json | null {

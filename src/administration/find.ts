@@ -1,4 +1,4 @@
-import { Failure } from '../failure.ts';
+import { codedFailure } from '../failure.ts';
 import type { Account, ApiKey, Team } from '../store/account.ts';
 import { notFound } from '../store/errors.ts';
 import { inParts, type Selection } from '../store/selection.ts';
@@ -40,14 +40,10 @@ export async function requireKey(store: Store, text: string): Promise<ApiKey> {
   if (found.length === 1) return found[0]!;
   // The message does not quote the text, which may be a key.
   if (found.length === 0) {
-    throw new Failure('invalid_request', 'there is no such key; oriel keys list shows all', {
-      code: 'key_not_found',
-    });
+    throw codedFailure('key_not_found', 'there is no such key; oriel keys list shows all');
   }
   const names = found.map(({ id }) => id).join(', ');
-  throw new Failure('invalid_request', `that may be any of ${names}; name one of them`, {
-    code: 'key_ambiguous',
-  });
+  throw codedFailure('key_ambiguous', `that may be any of ${names}; name one of them`);
 }
 
 /**
@@ -63,10 +59,9 @@ export async function requireTeam(store: Store, text: string, accountId?: string
   if (found.length === 1) return found[0]!;
   if (found.length === 0) throw notFound('team', text);
   const names = found.map(({ id }) => id).join(', ');
-  throw new Failure(
-    'invalid_request',
+  throw codedFailure(
+    'team_ambiguous',
     `that may be any of ${names}; name one of them, or the account`,
-    { code: 'team_ambiguous' },
   );
 }
 

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { KIND_NAMES } from '../config/providers/provider-kind.ts';
-import { Failure } from '../failure.ts';
+import { codedFailure } from '../failure.ts';
 import { redactUrl } from '../schema/faults.ts';
 import { field, integer } from '../schema/fields.ts';
 import type { ConfigEntry } from '../store/config-entry.ts';
@@ -111,9 +111,7 @@ const add = defineAdminCommand({
         ...{ name: provider, provider: checked.provider, model: model ?? null },
       });
       if (!tested.isWorking) {
-        throw new Failure('invalid_request', `not added: ${testLines(tested).join('; ')}`, {
-          code: 'provider_test_failed',
-        });
+        throw codedFailure('provider_test_failed', `not added: ${testLines(tested).join('; ')}`);
       }
     }
     await changes.add('provider', provider, checked);
@@ -168,7 +166,7 @@ const set = defineAdminCommand({
       ].join(' and ');
       if (secrets === null && lost !== '') {
         const message = `the secrets of ${JSON.stringify(provider)} cannot be decrypted; enter them again with ${lost} of oriel providers set`;
-        throw new Failure('service_error', message, { code: 'secrets_unreadable' });
+        throw codedFailure('secrets_unreadable', message);
       }
       const content = contentOf(options, { settings: before, secrets: secrets ?? {} });
       return changes.checked(content.settings, content.secrets);

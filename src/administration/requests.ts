@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { Failure } from '../failure.ts';
+import { codedFailure, Failure } from '../failure.ts';
 import { field, integer, withDefault } from '../schema/fields.ts';
 import { decimal } from '../store/credits.ts';
 import type { RequestAttempt, RequestRecord } from '../store/requests/record.ts';
@@ -67,10 +67,7 @@ async function requireRequest(store: Store, id: string) {
 
 /** The failure for an identifier that the log does not have. */
 export function noRequest(id: string): Failure {
-  return new Failure('invalid_request', `the log has no request ${JSON.stringify(id)}`, {
-    code: 'request_not_found',
-    status: 404,
-  });
+  return codedFailure('request_not_found', `the log has no request ${JSON.stringify(id)}`);
 }
 
 const showRequest = defineAdminCommand({

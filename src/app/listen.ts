@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { Server } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { Failure } from '../failure.ts';
+import { codedFailure } from '../failure.ts';
 
 const REASONS: Readonly<Record<string, string>> = {
   EADDRINUSE: 'another program listens there',
@@ -26,10 +26,10 @@ interface Listener {
 export async function listen(server: Listener, { host, port }: Address): Promise<string> {
   return server.listen({ host, port }).catch((error: NodeJS.ErrnoException) => {
     const { code = '', message } = error;
-    throw new Failure(
-      'service_error',
+    throw codedFailure(
+      'listen_failed',
       `cannot listen on ${host}:${port}: ${REASONS[code] ?? message}`,
-      { code: 'listen_failed', cause: error },
+      { cause: error },
     );
   });
 }

@@ -9,7 +9,7 @@ import {
 } from '../administration/admin-endpoint.ts';
 import type { CatalogContext } from '../administration/catalog-context.ts';
 import { ADMIN_COMMANDS } from '../administration/registry.ts';
-import { Failure } from '../failure.ts';
+import { codedFailure, Failure } from '../failure.ts';
 import { parseFields } from '../schema/fields.ts';
 import type { AuditTrail } from '../store/audit/log.ts';
 import type { Store } from '../store/store.ts';
@@ -97,10 +97,9 @@ export async function startAdmin(options: AdminOptions): Promise<{ close(): Prom
 /** Refuses a command for another database than that of this daemon. */
 function checkPlace(wanted: string | readonly string[] | undefined, place: string): void {
   if (wanted === undefined || wanted === place) return;
-  throw new Failure(
-    'invalid_request',
+  throw codedFailure(
+    'two_stores',
     `the daemon of this data folder (process ${process.pid}) uses ${place}, and the configuration of the command has ${wanted}; give both the same settings, or name another folder by --data`,
-    { code: 'two_stores' },
   );
 }
 
@@ -118,7 +117,5 @@ function authorize(request: FastifyRequest, token: string): void {
     );
   }
   if (hasBearerToken(request, token)) return;
-  throw new Failure('auth_error', 'the token is not the one of this daemon', {
-    code: 'wrong_token',
-  });
+  throw codedFailure('wrong_token', 'the token is not the one of this daemon');
 }

@@ -1,4 +1,4 @@
-import { Failure } from '../failure.ts';
+import { codedFailure, Failure } from '../failure.ts';
 import { tryParseJson } from '../schema/json.ts';
 import { isObject } from '../schema/untrusted.ts';
 import { LightAbortSignal } from '../upstream/abort-signal.ts';
@@ -66,7 +66,7 @@ export class Collector {
 
   /** Aborts requests under way; later ones fail at once. */
   abort(): void {
-    this.#signal.abort(new Failure('network_error', 'the server stops', { code: 'aborted' }));
+    this.#signal.abort(codedFailure('aborted', 'the server stops'));
   }
 }
 

@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import type { Config } from '../../config/settings/schema.ts';
-import { Failure } from '../../failure.ts';
+import { codedFailure } from '../../failure.ts';
 import { defaultMemoryLimit } from '../../http/transport/pressure.ts';
 import { defaultMemory } from '../../operations/pool/shared-pool.ts';
 
@@ -26,7 +26,7 @@ export function processesOf({ server: { processes } }: Config): number {
 /** @throws Failure where several processes cannot serve a configuration */
 export function checkProcesses({ store, cassettes }: Config, count: number): void {
   const refuse = (message: string) => {
-    throw new Failure('invalid_request', message, { code: 'one_process_only' });
+    throw codedFailure('one_process_only', message);
   };
   if (store.driver === 'lowdb') {
     refuse(

@@ -2,7 +2,7 @@ import cluster, { type Worker } from 'node:cluster';
 import { once } from 'node:events';
 import { constants } from 'node:os';
 import type { Logger } from 'pino';
-import { Failure } from '../../failure.ts';
+import { codedFailure, type Failure } from '../../failure.ts';
 import { addMetrics, type MetricFamilies } from '../../http/observability/metric-registry.ts';
 import { type FromProcess, placeVariable, type ToProcess } from './peers.ts';
 
@@ -259,9 +259,7 @@ export class Supervisor {
 }
 
 function restartFailed(reason: string): Failure {
-  return new Failure('service_error', `not all processes were replaced: ${reason}`, {
-    code: 'restart_failed',
-  });
+  return codedFailure('restart_failed', `not all processes were replaced: ${reason}`);
 }
 
 function send(worker: Worker, message: ToProcess): void {

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { extname } from 'node:path';
 import * as v from 'valibot';
 import { faultLines, readDocument } from '../../config/yaml/document.ts';
-import { Failure } from '../../failure.ts';
+import { codedFailure } from '../../failure.ts';
 import { formatOfExtension } from '../../images/formats.ts';
 import type { Inspection } from '../../operations/tools/inspect.ts';
 import { checkAll } from '../../schema/faults.ts';
@@ -51,7 +51,7 @@ function readFile(file: string): Record<string, unknown> {
   const faults = [...document.faults, ...('faults' in checked ? checked.faults : [])];
   if (faults.length === 0) return rules;
   const message = faultLines(file, faults, document, 20).join('\n');
-  throw new Failure('invalid_request', message, { code: 'invalid_recipe', param: 'rules' });
+  throw codedFailure('invalid_recipe', message, { param: 'rules' });
 }
 
 const EXTENSIONS: Readonly<Record<string, string>> = {

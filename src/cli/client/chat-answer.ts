@@ -1,4 +1,4 @@
-import { Failure } from '../../failure.ts';
+import { codedFailure, Failure } from '../../failure.ts';
 import { objectOf, textOf } from '../../schema/untrusted.ts';
 import { EventStream } from '../../text/relay/sse.ts';
 import type { UpstreamResponse } from '../../upstream/response.ts';
@@ -47,9 +47,7 @@ export async function showAnswer(
   }
   await display.finished();
   if (!done) {
-    throw new Failure('network_error', 'the answer was cut off before its end', {
-      code: 'stream_truncated',
-    });
+    throw codedFailure('stream_truncated', 'the answer was cut off before its end');
   }
   return { ...received, finishReason };
 }

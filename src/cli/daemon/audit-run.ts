@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import { parseSince } from '../../administration/fields.ts';
 import { loadStoreSettings } from '../../config/loading/load.ts';
-import { Failure } from '../../failure.ts';
+import { codedFailure } from '../../failure.ts';
 import { printable } from '../../operations/batch/filename.ts';
 import { type Act, AuditActs } from '../../store/audit/acts.ts';
 import type { Actor } from '../../store/audit/entry.ts';
@@ -40,7 +40,7 @@ export async function runAudit(flags: Flags): Promise<number> {
   const settings = () => loadStoreSettings({ file: config, env: process.env, cwd: process.cwd() });
   const folder = auditFolder(data ?? settings().dataDir);
   if (!statSync(folder, { throwIfNoEntry: false })) {
-    throw new Failure('invalid_request', `${folder}: there is no audit log`, { code: 'no_audit' });
+    throw codedFailure('no_audit', `${folder}: there is no audit log`);
   }
   const acts = new AuditActs({ from, limit, account, act });
   const faults: string[] = [];

@@ -5,7 +5,7 @@ import type { AdminCommand } from '../../administration/admin-command.ts';
 import { readAdminEndpoint } from '../../administration/admin-endpoint.ts';
 import { listRequests, requestTable } from '../../administration/requests.ts';
 import { loadConfig } from '../../config/loading/load.ts';
-import { Failure } from '../../failure.ts';
+import { codedFailure } from '../../failure.ts';
 import { printable } from '../../operations/batch/filename.ts';
 import type { RequestRecord } from '../../store/requests/record.ts';
 import { makeTemporaryFolder } from '../../temporary.ts';
@@ -46,9 +46,7 @@ export async function tailRequests(flags: Flags): Promise<number> {
   const { request } = await readAdminInput(command, {}, flags);
   const { json } = readFlags(adminFlags, flags);
   if (readAdminEndpoint(request.dataDir) === undefined) {
-    throw new Failure('network_error', `${request.dataDir}: no daemon runs on this folder`, {
-      code: 'unreachable',
-    });
+    throw codedFailure('unreachable', `${request.dataDir}: no daemon runs on this folder`);
   }
   let seen = new Set<number>();
   for (let limit = FIRST; ; limit = NEWEST) {

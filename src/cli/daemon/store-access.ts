@@ -5,7 +5,7 @@ import { type AdminCommand, runAdminCommand } from '../../administration/admin-c
 import { type AdminEndpoint, readAdminEndpoint } from '../../administration/admin-endpoint.ts';
 import type { CatalogContext } from '../../administration/catalog-context.ts';
 import { runToLastPage } from '../../administration/pages.ts';
-import { Failure } from '../../failure.ts';
+import { codedFailure, Failure } from '../../failure.ts';
 import { type AuditLog, openAudit, recordRecovery } from '../../store/audit/log.ts';
 import { checkDataFolder, checkStorePresent } from '../../store/data-folder.ts';
 import {
@@ -77,14 +77,13 @@ export async function administer(command: AdminCommand, request: AdminRequest): 
 }
 
 export function noStore(message: string): Failure {
-  return new Failure('invalid_request', message, { code: 'no_store' });
+  return codedFailure('no_store', message);
 }
 
 function twoStores(dataDir: string, store: StoreSettings): Failure {
-  return new Failure(
-    'invalid_request',
+  return codedFailure(
+    'two_stores',
     `${dataDir}: has a store of its own, and the configuration has ${placeOf(store)}; leave out --data for the database, or name a configuration without store by --config for the folder`,
-    { code: 'two_stores' },
   );
 }
 
@@ -183,10 +182,10 @@ async function runInDaemon(
     timeout: RESPONSE_TIMEOUT_MS,
   }).catch((error: Failure) => {
     if (error.code === 'unreachable' || error.code === 'connect_timeout') return undefined;
-    throw new Failure(
-      'network_error',
+    throw codedFailure(
+      'outcome_unknown',
       `the daemon (process ${endpoint.pid}) closed the connection during "${command.group} ${command.name}", which may have been done; check with oriel ${command.group} list`,
-      { code: 'outcome_unknown', cause: error },
+      { cause: error },
     );
   });
   // Another program may listen on the port of a dead daemon: it refuses the token, or sends other

@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
-import { Failure } from '../../failure.ts';
+import { codedFailure } from '../../failure.ts';
 import { inCredits } from '../../store/credits.ts';
 import { checkDataFolder } from '../../store/data-folder.ts';
 import { openStore } from '../../store/drivers/open.ts';
@@ -53,9 +53,7 @@ async function openAtRest(place: string, isNew: boolean): Promise<Store> {
   if (others.length === 0) return store;
   await store.close();
   const names = others.map(({ name }) => name).join(', ');
-  throw new Failure('service_error', `daemons use the store: ${names}; end them first`, {
-    code: 'store_locked',
-  });
+  throw codedFailure('store_locked', `daemons use the store: ${names}; end them first`);
 }
 
 function differences(before: IntegrityReport, after: IntegrityReport): string[] {

@@ -12,7 +12,7 @@ import { checkProcesses, processesWithCharges } from '../../app/processes/share.
 import { Supervisor } from '../../app/processes/supervisor.ts';
 import { loadStoreSettings } from '../../config/loading/load.ts';
 import type { Config } from '../../config/settings/schema.ts';
-import { Failure } from '../../failure.ts';
+import { codedFailure, type Failure } from '../../failure.ts';
 import { openLog, reopenLog } from '../../http/observability/log.ts';
 import { hasBearerToken } from '../../http/request/auth.ts';
 import { checkDataFolder } from '../../store/data-folder.ts';
@@ -126,14 +126,13 @@ export async function runRestart(flags: Flags): Promise<number> {
     }));
   const { replaced, error } = (answer?.body ?? {}) as { replaced?: number; error?: string };
   if (answer === undefined || answer.status === 401) {
-    throw new Failure(
-      'invalid_request',
+    throw codedFailure(
+      'no_supervisor',
       `${dataDir}: expected oriel serve with several processes (server.processes) on this folder, found none`,
-      { code: 'no_supervisor' },
     );
   }
   if (replaced === undefined) {
-    throw new Failure('service_error', error ?? 'the supervisor ended', { code: 'restart_failed' });
+    throw codedFailure('restart_failed', error ?? 'the supervisor ended');
   }
   await print(`replaced ${replaced} ${replaced === 1 ? 'process' : 'processes'}\n`);
   return 0;

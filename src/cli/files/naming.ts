@@ -1,6 +1,6 @@
 import { existsSync, statSync } from 'node:fs';
 import { basename, dirname, extname, join, resolve } from 'node:path';
-import { Failure } from '../../failure.ts';
+import { codedFailure } from '../../failure.ts';
 import {
   formatOfExtension,
   IMAGE_EXTENSIONS,
@@ -134,11 +134,11 @@ export class OutputNames {
     const path = this.#path(input, index, facts)!;
     if (facts.kept && this.#file !== undefined && formatOfPath(path) !== facts.format) {
       const message = `no smaller image than the ${facts.format.toUpperCase()} was found, whose bytes cannot be ${path}; name a folder, or --no-keep-if-smaller`;
-      throw new Failure('invalid_request', message, { code: 'larger_than_input' });
+      throw codedFailure('larger_than_input', message);
     }
     const conflict = this.#claim(path, input, facts.output);
     if (conflict !== null) {
-      throw new Failure('invalid_request', conflict, { code: 'output_exists' });
+      throw codedFailure('output_exists', conflict);
     }
     return path;
   }

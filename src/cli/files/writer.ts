@@ -1,7 +1,7 @@
 import * as fs from 'node:fs';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import { Failure } from '../../failure.ts';
+import { codedFailure, Failure } from '../../failure.ts';
 import { makeFolders } from '../../folders.ts';
 import { type FileRecord, OUTPUT_OUTDATED } from '../../operations/batch/batch-record.ts';
 import { removeTemporaries, temporaryName } from '../../temporary.ts';
@@ -25,9 +25,7 @@ const REASONS: Readonly<Record<string, string>> = {
 const NO_LINKS = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK']);
 
 export function existsFailure(path: string): Failure {
-  return new Failure('invalid_request', `${path} exists already; --overwrite replaces it`, {
-    code: 'output_exists',
-  });
+  return codedFailure('output_exists', `${path} exists already; --overwrite replaces it`);
 }
 
 /** Compares whole milliseconds, the precision of times that Node sets. */
@@ -132,8 +130,7 @@ export class Writer {
       if (created) fs.rmSync(temporary, { force: true });
       if (error instanceof Failure) throw error;
       const { code = '', message } = error as NodeJS.ErrnoException;
-      throw new Failure('unknown', `${path} cannot be written: ${REASONS[code] ?? message}`, {
-        code: 'write_failed',
+      throw codedFailure('write_failed', `${path} cannot be written: ${REASONS[code] ?? message}`, {
         cause: error,
       });
     }

@@ -1,4 +1,4 @@
-import { Failure } from '../../failure.ts';
+import { codedFailure, type Failure } from '../../failure.ts';
 import { OUTPUT_SIZES } from '../../images/sizes.ts';
 import { WILDCARD } from '../../schema/pattern.ts';
 import { toCredits } from '../../store/credits.ts';
@@ -186,15 +186,14 @@ export function publishModels({ models }: Catalog, allowed: NamePatterns) {
 }
 
 function notFound(id: string): Failure {
-  return new Failure('invalid_request', `there is no model ${JSON.stringify(id)}`, {
+  return codedFailure('model_not_found', `there is no model ${JSON.stringify(id)}`, {
     param: 'model',
-    code: 'model_not_found',
   });
 }
 
 function unavailable(id: string): Failure {
   const message = `the model ${JSON.stringify(id)} is unavailable: the settings of its provider are at fault; oriel models list shows the reason to the operator`;
-  return new Failure('service_error', message, { param: 'model', code: 'model_unavailable' });
+  return codedFailure('model_unavailable', message, { param: 'model' });
 }
 
 /** The entry of a name that requests may use, or of an identifier with a wildcard, which they may not. */
@@ -236,10 +235,11 @@ export function findModel({ models }: Catalog, name: string, allowed: NamePatter
       ? allowed === null || allowed.includes(name)
       : isAllowed(models, entry, name, allowed);
   if (!isListed) {
-    throw new Failure('auth_error', `this key may not use the model ${JSON.stringify(name)}`, {
-      param: 'model',
-      code: 'model_not_allowed',
-    });
+    throw codedFailure(
+      'model_not_allowed',
+      `this key may not use the model ${JSON.stringify(name)}`,
+      { param: 'model' },
+    );
   }
   const model = entry === null ? undefined : models[entry.id];
   if (entry === null || model === undefined) {

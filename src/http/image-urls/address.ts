@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { Config } from '../../config/settings/schema.ts';
-import { Failure } from '../../failure.ts';
+import { codedFailure } from '../../failure.ts';
 import { STEPS } from '../../operations/steps/steps.ts';
 
 type ImageSettings = Config['images'];
@@ -53,13 +53,10 @@ export function readAddress(url: string, { keys, presets }: ImageSettings): Imag
   // Some proxies merge the slashes of https://.
   const signed = rest.replace(/\/(https?|s3):\/+/, '/$1://');
   if (rest.length > MAX_LENGTH || !keys.some((key) => isSigned(signed, signature, key))) {
-    throw new Failure('auth_error', 'the signature of the URL does not match', {
-      code: 'invalid_signature',
-    });
+    throw codedFailure('invalid_signature', 'the signature of the URL does not match');
   }
   const slash = signed.indexOf('/');
-  const invalid = (message: string) =>
-    new Failure('invalid_request', message, { code: 'invalid_url' });
+  const invalid = (message: string) => codedFailure('invalid_url', message);
   const expected = 'expected /img/SIGNATURE/STEPS/SOURCE, in percent-encoded UTF-8';
   const [written, source] = [signed.slice(0, slash), signed.slice(slash + 1)].map((text) => {
     try {
@@ -72,7 +69,7 @@ export function readAddress(url: string, { keys, presets }: ImageSettings): Imag
   const found = EXPIRES.exec(written)?.[2];
   const expires = found === undefined ? null : Number(found);
   if (expires !== null && expires * 1000 <= Date.now()) {
-    throw new Failure('invalid_request', 'the URL has expired', { code: 'image_expired' });
+    throw codedFailure('image_expired', 'the URL has expired');
   }
   const items = written
     .replace(EXPIRES, '')
@@ -136,7 +133,7 @@ function optionOf(text: string): readonly [name: string, value: string] {
   const [, name, value] = /^([A-Za-z]+)=(.*)$/s.exec(text) ?? [];
   if (name === undefined || value === undefined) {
     const message = `steps: expected NAME=VALUE, received ${JSON.stringify(text)}`;
-    throw new Failure('invalid_request', message, { code: 'invalid_recipe', param: 'steps' });
+    throw codedFailure('invalid_recipe', message, { param: 'steps' });
   }
   const isPlain = /^-?(?:\d+(?:\.\d+)?|[A-Za-z][\w-]*)$/.test(value);
   return [SHORT[name] ?? name, isPlain ? value : JSON.stringify(value)];

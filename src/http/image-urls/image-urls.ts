@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { join } from 'node:path';
 import type { FileErrorCode } from '../../error-codes.ts';
-import { Failure } from '../../failure.ts';
+import { codedFailure, Failure } from '../../failure.ts';
 import { FairSemaphore } from '../../fair-semaphore.ts';
 import { FORMATS } from '../../images/formats.ts';
 import type { FileError } from '../../operations/definition/job.ts';
@@ -108,7 +108,7 @@ function readSteps(steps: string, format: string): Recipe {
   const recipe = readRecipe(recipeOf(steps, format), { origin: 'steps', set: [] });
   if (run.images!(recipe).length === 0) return recipe;
   const message = 'steps: expected none that needs a second image';
-  throw new Failure('invalid_request', message, { code: 'invalid_recipe', param: 'steps' });
+  throw codedFailure('invalid_recipe', message, { param: 'steps' });
 }
 
 /** Whether a client names a format in `Accept`: a wildcard is sent by clients that cannot show it, too. */

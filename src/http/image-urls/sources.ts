@@ -2,7 +2,7 @@ import { realpath, stat } from 'node:fs/promises';
 import { join, sep } from 'node:path';
 import { bucketOf } from '../../assets/open.ts';
 import type { Config } from '../../config/settings/schema.ts';
-import { Failure } from '../../failure.ts';
+import { codedFailure, Failure } from '../../failure.ts';
 import { FairSemaphore, type Release } from '../../fair-semaphore.ts';
 import { DEFAULT_LIMITS } from '../../images/limits.ts';
 import type { Source } from '../../operations/definition/job.ts';
@@ -44,7 +44,7 @@ export async function takeTurn(
     // It has waited for too long.
   }
   const message = 'too many images of this source are being made; request this one later';
-  throw new Failure('service_error', message, { code: 'overloaded', retryAfter: 2 });
+  throw codedFailure('overloaded', message, { retryAfter: 2 });
 }
 
 /** Finds and reads the sources of images. Messages to clients name no address. */
@@ -152,17 +152,17 @@ async function ofFolder(
 
 function notAllowed(): Failure {
   const message = 'the settings do not allow this source';
-  return new Failure('auth_error', message, { code: 'source_not_allowed' });
+  return codedFailure('source_not_allowed', message);
 }
 
 export function notFound(cause?: unknown): Failure {
   const message = 'there is no such source';
-  return new Failure('invalid_request', message, { code: 'source_not_found', cause });
+  return codedFailure('source_not_found', message, { cause });
 }
 
 function tooLarge(): Failure {
   const message = `the source has more than ${MAX_BYTES} bytes`;
-  return new Failure('invalid_request', message, { code: 'file_too_large', status: 422 });
+  return codedFailure('file_too_large', message, { status: 422 });
 }
 
 /** Failures of reading a source, which name no address to clients, by their codes. */
@@ -175,12 +175,12 @@ function sourceFailure(error: unknown, isLate: boolean): unknown {
   const details = { cause: error, detail: String(message) };
   if (isLate || type === 'timeout') {
     const late = 'the source did not arrive in time';
-    return new Failure('timeout', late, { ...details, code: 'source_timeout' });
+    return codedFailure('source_timeout', late, { ...details });
   }
   if (!(error instanceof Failure) || KNOWN.includes(String(code))) return error;
   if (REFUSED.includes(String(code))) return notAllowed();
   if (code === 'upstream_answer_too_large') return tooLarge();
   if (upstreamStatus === 404 || upstreamStatus === 410) return notFound(error);
   const failed = 'the source cannot be fetched';
-  return new Failure('service_error', failed, { ...details, code: 'source_unavailable' });
+  return codedFailure('source_unavailable', failed, { ...details });
 }

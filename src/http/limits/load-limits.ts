@@ -1,4 +1,4 @@
-import { Failure } from '../../failure.ts';
+import { codedFailure, Failure } from '../../failure.ts';
 import { type Nodes, shareOf } from '../../store/nodes.ts';
 import { SLOTS, SlidingMinute } from './sliding-minute.ts';
 
@@ -68,9 +68,11 @@ export function tokensRefused({ holder, tpm }: LoadLimit, wanted: number, retryA
 
 export function requestRefused({ holder, parallel }: LoadLimit): Failure {
   const requests = parallel === 1 ? '1 request' : `${parallel} requests`;
-  return new Failure('rate_limit', `this ${holder} may have ${requests} in progress at once`, {
-    ...{ code: 'parallel_requests_exceeded', param: 'parallel', retryAfter: 1 },
-  });
+  return codedFailure(
+    'parallel_requests_exceeded',
+    `this ${holder} may have ${requests} in progress at once`,
+    { param: 'parallel', retryAfter: 1 },
+  );
 }
 
 interface Loads {

@@ -1,4 +1,4 @@
-import { Failure } from '../../failure.ts';
+import { codedFailure, type Failure } from '../../failure.ts';
 import { SLOTS, SlidingMinute } from './sliding-minute.ts';
 
 /** The state of a client's limit, for the headers of its responses. */
@@ -20,10 +20,11 @@ export function rateLimited({
   readonly retryAfter: number;
 }): Failure {
   const part = share === limit ? '' : `, ${share} of them to this node`;
-  return new Failure('rate_limit', `this key may send ${limit} requests in a minute${part}`, {
-    code: 'rate_limit_exceeded',
-    retryAfter,
-  });
+  return codedFailure(
+    'rate_limit_exceeded',
+    `this key may send ${limit} requests in a minute${part}`,
+    { retryAfter },
+  );
 }
 
 /**

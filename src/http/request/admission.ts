@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { Failure } from '../../failure.ts';
+import { codedFailure } from '../../failure.ts';
 import type { ApiKey, Team } from '../../store/account.ts';
 import { creditsText } from '../../store/credits.ts';
 import type { KeyHolder } from '../../store/store.ts';
@@ -44,7 +44,7 @@ export async function admitInBackground(
     const tpm = partOf(limit.tpm, Math.min(load.input, limit.tpm ?? 0));
     if (limit.tpm !== null && load.input > limit.tpm) {
       const message = `the request has about ${load.input} tokens of input, more than this ${limit.holder} may use in a minute (${limit.tpm})`;
-      throw new Failure('invalid_request', message, { code: 'context_length_exceeded' });
+      throw codedFailure('context_length_exceeded', message);
     }
     try {
       active.push(await loads.begin({ ...limit, tpm, parallel: partOf(limit.parallel, 1) }, load));

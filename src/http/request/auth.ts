@@ -1,6 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { Failure } from '../../failure.ts';
+import { codedFailure, Failure } from '../../failure.ts';
 import { type ApiKey, OWNER, statusOf } from '../../store/account.ts';
 import type { Actor } from '../../store/audit/entry.ts';
 import { hashOf } from '../../store/key.ts';
@@ -24,10 +24,9 @@ declare module 'fastify' {
 }
 
 function missingKey(): Failure {
-  return new Failure(
-    'auth_error',
+  return codedFailure(
+    'missing_api_key',
     'the request has no API key; send the header Authorization: Bearer <key>',
-    { code: 'missing_api_key' },
   );
 }
 
@@ -46,9 +45,7 @@ function credentialOf(
   }
   const token = /^Bearer +(\S+) *$/i.exec(authorization)?.[1];
   if (token === undefined) {
-    throw new Failure('auth_error', 'Authorization: expected Bearer and an API key', {
-      code: 'invalid_api_key',
-    });
+    throw codedFailure('invalid_api_key', 'Authorization: expected Bearer and an API key');
   }
   return token;
 }
@@ -60,13 +57,13 @@ function credentialOf(
  */
 export function keyFailure(key: ApiKey | undefined, now: number): Failure | null {
   if (!key) {
-    return new Failure('auth_error', 'this API key is not known', { code: 'invalid_api_key' });
+    return codedFailure('invalid_api_key', 'this API key is not known');
   }
   switch (statusOf(key, now)) {
     case 'revoked':
-      return new Failure('auth_error', 'this API key was revoked', { code: 'revoked_api_key' });
+      return codedFailure('revoked_api_key', 'this API key was revoked');
     case 'expired':
-      return new Failure('auth_error', 'this API key has expired', { code: 'expired_api_key' });
+      return codedFailure('expired_api_key', 'this API key has expired');
     case 'active':
       return null;
   }
@@ -172,9 +169,7 @@ async function sessionHolder(context: AppContext, request: FastifyRequest): Prom
   if (!isAllowed || !hasSession(request)) throw missingKey();
   const found = await findSession(context, request);
   if (!found) {
-    throw new Failure('auth_error', 'the session has ended; sign in again', {
-      code: 'session_ended',
-    });
+    throw codedFailure('session_ended', 'the session has ended; sign in again');
   }
   const failure = keyFailure(found.holder.key, context.store.now);
   if (failure !== null) throw failure;
@@ -219,13 +214,11 @@ export function keyActor({ holder: { account, key }, ip }: FastifyRequest): Acto
 export function requireOwner({ holder }: FastifyRequest): void {
   if (isOwner(holder)) return;
   const message = `this endpoint needs a key of the account ${OWNER} without a list of models, a budget and a team`;
-  throw new Failure('auth_error', message, { status: 403, code: 'owner_required' });
+  throw codedFailure('owner_required', message);
 }
 
 /** Refuses accounts on the free plan. */
 export function requirePaid({ holder }: FastifyRequest): void {
   if (holder.account.plan === 'paid') return;
-  throw new Failure('auth_error', 'this endpoint needs an API key of a paid account', {
-    code: 'paid_account_required',
-  });
+  throw codedFailure('paid_account_required', 'this endpoint needs an API key of a paid account');
 }

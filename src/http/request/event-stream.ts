@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { Failure } from '../../failure.ts';
+import { codedFailure } from '../../failure.ts';
 import { Sums } from '../../store/sums.ts';
 import { shuttingDown } from '../responses/errors.ts';
 import { SseResponse } from '../transport/sse-response.ts';
@@ -50,10 +50,11 @@ export async function streamEvents(
   if (!OPEN.has(context)) setMaxListeners(0, draining);
   OPEN.set(context, open);
   if (open.total >= MAX_STREAMS || open.of(id) >= MAX_PER_ACCOUNT) {
-    throw new Failure('rate_limit', 'too many streams of events are open; close one of them', {
-      code: 'too_many_streams',
-      retryAfter: KEY_CHECK_MS / 1000,
-    });
+    throw codedFailure(
+      'too_many_streams',
+      'too many streams of events are open; close one of them',
+      { retryAfter: KEY_CHECK_MS / 1000 },
+    );
   }
   open.add(id, 1);
   const { raw } = reply;

@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { Failure } from '../../failure.ts';
+import { codedFailure } from '../../failure.ts';
 import { randomText } from '../../store/identifier.ts';
 import { hashOf } from '../../store/key.ts';
 import type { KeyHolder } from '../../store/store.ts';
@@ -112,10 +112,7 @@ function cookiesOf(
  */
 export function refuseOtherOrigins({ publicUrl }: AppContext, request: FastifyRequest): void {
   if (isSameOrigin(request, publicUrl)) return;
-  throw new Failure('auth_error', 'a session can only be used by pages of this server', {
-    status: 403,
-    code: 'cross_origin_session',
-  });
+  throw codedFailure('cross_origin_session', 'a session can only be used by pages of this server');
 }
 
 function isSameOrigin({ headers, method, host }: FastifyRequest, publicUrl: string): boolean {

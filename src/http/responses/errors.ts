@@ -1,7 +1,7 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import * as v from 'valibot';
 import { HTTP_CODES } from '../../error-codes.ts';
-import { type CodeOf, FAILURE_TYPES, Failure } from '../../failure.ts';
+import { type CodeOf, codedFailure, FAILURE_TYPES, Failure } from '../../failure.ts';
 import { sizeText } from '../../images/byte-size.ts';
 import { field } from '../../schema/fields.ts';
 import { dialectAt } from '../../text/dialects/registry.ts';
@@ -54,10 +54,11 @@ function failureOf(error: unknown, { routeOptions }: FastifyRequest): Failure {
       FASTIFY_ERRORS[code] ?? (['invalid_request', message ?? 'invalid request'] as const);
     return new Failure('invalid_request', text, { code: known, status: statusCode, cause: error });
   }
-  return new Failure('unknown', 'an internal error; the log of the server has the details', {
-    code: 'internal_error',
-    cause: error,
-  });
+  return codedFailure(
+    'internal_error',
+    'an internal error; the log of the server has the details',
+    { cause: error },
+  );
 }
 
 function pathOf({ url }: FastifyRequest): string {
@@ -97,27 +98,19 @@ export function sendFailure(error: unknown, request: FastifyRequest, reply: Fast
 /** @param limit bytes that a request may have */
 export function requestTooLarge(limit: number): Failure {
   const message = `the request is larger than ${sizeText(limit)} (${limit} bytes)`;
-  return new Failure('invalid_request', message, {
-    code: 'request_too_large',
-  });
+  return codedFailure('request_too_large', message);
 }
 
 /** Retry-After, in seconds. */
 const RETRY_AFTER = 5;
 
 export function overloaded(message: string): Failure {
-  return new Failure('service_error', message, {
-    code: 'overloaded',
-    retryAfter: RETRY_AFTER,
-  });
+  return codedFailure('overloaded', message, { retryAfter: RETRY_AFTER });
 }
 
 /** The failure of new and interrupted requests while the daemon shuts down. */
 export function shuttingDown(): Failure {
-  return new Failure('service_error', 'the server is shutting down', {
-    code: 'shutting_down',
-    retryAfter: RETRY_AFTER,
-  });
+  return codedFailure('shutting_down', 'the server is shutting down', { retryAfter: RETRY_AFTER });
 }
 
 /** A JSON body. It ends with a line feed, so that the shell's prompt after `curl` is on its own line. */

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type WebSocket, WebSocketServer } from 'ws';
-import { Failure } from '../../failure.ts';
+import { codedFailure, type Failure } from '../../failure.ts';
 import { Sums } from '../../store/sums.ts';
 import type { AppContext } from '../request/app-context.ts';
 import { keyFailure } from '../request/auth.ts';
@@ -109,13 +109,13 @@ export function responseSocketRoute(
         reply.headers({ upgrade: 'websocket', 'sec-websocket-version': '13' });
         const message =
           'expected a request for a WebSocket of version 13 (Upgrade: websocket), or POST; a proxy may have dropped Upgrade';
-        throw new Failure('invalid_request', message, { code: 'upgrade_required' });
+        throw codedFailure('upgrade_required', message);
       }
       if (draining.aborted) throw shuttingDown();
       const { perAccount } = limits();
       if (byAccount.of(request.holder.account.id) >= perAccount) {
         const message = `this account has ${perAccount} WebSockets open already; close one of them`;
-        throw new Failure('rate_limit', message, { code: 'too_many_sockets', retryAfter: 1 });
+        throw codedFailure('too_many_sockets', message, { retryAfter: 1 });
       }
       reply.hijack();
       open(request, reply);
@@ -134,5 +134,5 @@ function isHandshake({
 
 function aged(): Failure {
   const message = 'this connection has reached its greatest age; open another one to continue';
-  return new Failure('invalid_request', message, { code: 'websocket_connection_limit_reached' });
+  return codedFailure('websocket_connection_limit_reached', message);
 }

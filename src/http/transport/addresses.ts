@@ -2,7 +2,7 @@ import { BlockList, isIPv6 } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import ipaddr from 'ipaddr.js';
 import type { Config } from '../../config/settings/schema.ts';
-import { Failure } from '../../failure.ts';
+import { codedFailure, type Failure } from '../../failure.ts';
 import { Sums } from '../../store/sums.ts';
 
 /** Share of all connections that one public address may have, unless the operator sets a limit. */
@@ -92,10 +92,11 @@ interface FailureWindow {
 
 /** @param retryAfter seconds */
 export function tooManyInvalidKeys(retryAfter: number): Failure {
-  return new Failure('rate_limit', 'too many invalid API keys came from this address', {
-    code: 'too_many_invalid_api_keys',
-    retryAfter,
-  });
+  return codedFailure(
+    'too_many_invalid_api_keys',
+    'too many invalid API keys came from this address',
+    { retryAfter },
+  );
 }
 
 /**

@@ -1,15 +1,12 @@
 import type { FastifyReply } from 'fastify';
-import { Failure } from '../../failure.ts';
+import { codedFailure, type Failure } from '../../failure.ts';
 
 /** Status in the log of a response whose client disconnected; nginx uses the same number. */
 export const CLIENT_CLOSED_REQUEST = 499;
 
 /** The failure of a request whose client disconnected. */
 export function clientLeft(): Failure {
-  return new Failure('invalid_request', 'the client disconnected', {
-    code: 'client_left',
-    status: CLIENT_CLOSED_REQUEST,
-  });
+  return codedFailure('client_left', 'the client disconnected');
 }
 
 /** Calls `abort` once if the client disconnects before it has the whole response. */

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
-import { type CodeOf, Failure } from '../../failure.ts';
+import { type CodeOf, codedFailure, Failure } from '../../failure.ts';
 import { bodyOf, jsonLine } from '../responses/errors.ts';
 
 type Reason = readonly [code: CodeOf<'invalid_request'>, message: string];
@@ -43,10 +43,6 @@ export function refuseSecondHost(server: FastifyInstance): void {
     if (hosts <= 1) return next();
     // The next requests on this connection may be for another server.
     reply.header('connection', 'close');
-    next(
-      new Failure('invalid_request', 'the request has more than one Host header', {
-        code: 'malformed_request',
-      }),
-    );
+    next(codedFailure('malformed_request', 'the request has more than one Host header'));
   });
 }

@@ -1,6 +1,6 @@
 import type { EventEmitter } from 'node:events';
 import type { FastifyRequest } from 'fastify';
-import { Failure } from '../../failure.ts';
+import { codedFailure } from '../../failure.ts';
 import { Sums } from '../../store/sums.ts';
 import { overloaded } from '../responses/errors.ts';
 import type { Pressure } from './pressure.ts';
@@ -55,10 +55,10 @@ export class MemoryShares {
     const bytes = BYTES_PER_REQUEST + further;
     const used = this.#bytesByOwner.of(owner);
     if (used + bytes > this.#pressure.freeMemory * SHARE) {
-      throw new Failure(
-        'rate_limit',
+      throw codedFailure(
+        'too_many_requests_in_progress',
         'memory is short and too many requests of this account or address are in progress',
-        { code: 'too_many_requests_in_progress', retryAfter: RETRY_AFTER },
+        { retryAfter: RETRY_AFTER },
       );
     }
     this.#pressure.expect(bytes);
@@ -126,10 +126,11 @@ export class BodyBudget {
     if (bytes === 0) return;
     const used = this.#bytesByAccount.of(accountId);
     if (used + bytes > this.#share) {
-      throw new Failure('rate_limit', 'too many large requests of this account are in progress', {
-        code: 'too_many_large_requests',
-        retryAfter: RETRY_AFTER,
-      });
+      throw codedFailure(
+        'too_many_large_requests',
+        'too many large requests of this account are in progress',
+        { retryAfter: RETRY_AFTER },
+      );
     }
     if (this.#bytes + bytes > this.#capacity) {
       throw overloaded('too many large requests are in progress');

@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import { Failure } from '../../failure.ts';
+import { codedFailure, Failure } from '../../failure.ts';
 import { sizeText } from '../../images/byte-size.ts';
 import type { SentFile } from '../../media/task/call.ts';
 import { type Field, fromText, named } from '../../schema/fields.ts';
@@ -130,14 +130,10 @@ export function checkFormHeaders(
 ): void {
   const type = headers['content-type'] ?? '';
   if (!/^multipart\/form-data\s*(;|$)/i.test(type)) {
-    throw new Failure('invalid_request', 'Content-Type: expected multipart/form-data', {
-      code: 'unsupported_media_type',
-    });
+    throw codedFailure('unsupported_media_type', 'Content-Type: expected multipart/form-data');
   }
   if (!/;\s*boundary=("[^"]+"|[^\s;"]+)/i.test(type)) {
-    throw new Failure('invalid_request', 'Content-Type: expected a boundary', {
-      code: 'malformed_form',
-    });
+    throw codedFailure('malformed_form', 'Content-Type: expected a boundary');
   }
   const length = Number(headers['content-length'] ?? 0);
   if (length > requestBytes) throw requestTooLarge(requestBytes);
@@ -261,12 +257,9 @@ export function sentFiles({ files }: Form, name: string, { fileBytes }: FormShap
 function keptFile({ path, size }: FormFile, param: string, most: number): SentFile {
   if (path !== null) return { path, size };
   const limit = `${sizeText(most)} (${most} bytes)`;
-  throw new Failure(
-    'invalid_request',
+  throw codedFailure(
+    'file_too_large',
     `${param}: expected at most ${limit}, received ${size} bytes`,
-    {
-      param,
-      code: 'file_too_large',
-    },
+    { param },
   );
 }

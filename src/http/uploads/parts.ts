@@ -1,6 +1,6 @@
 import type { MultipartFile, MultipartValue } from '@fastify/multipart';
 import type { FastifyRequest } from 'fastify';
-import { Failure } from '../../failure.ts';
+import { codedFailure, Failure } from '../../failure.ts';
 import { requestTooLarge } from '../responses/errors.ts';
 import { abortable } from '../transport/client-disconnect.ts';
 
@@ -77,7 +77,7 @@ export function limitedParts(request: FastifyRequest, shape: FormShape, disconne
     const message = tooMany
       ? 'the form has too many parts'
       : 'the body is not well-formed multipart/form-data';
-    return new Failure('invalid_request', message, { code: 'malformed_form', cause: error });
+    return codedFailure('malformed_form', message, { cause: error });
   };
 
   // In the same tick as the first `next`, which pipes the body to the parser: else bytes are lost.

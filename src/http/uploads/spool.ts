@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type FileHandle, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Failure } from '../../failure.ts';
+import { codedFailure } from '../../failure.ts';
 import { makeFolders } from '../../folders.ts';
 import { overloaded } from '../responses/errors.ts';
 
@@ -132,8 +132,7 @@ export class Spool {
 
 /** A full disk is an error of the service, not a defect. */
 function refuse(error: NodeJS.ErrnoException): never {
-  throw new Failure('service_error', 'uploads cannot be stored at present; retry later', {
-    code: 'storage_unavailable',
+  throw codedFailure('storage_unavailable', 'uploads cannot be stored at present; retry later', {
     retryAfter: 30,
     cause: error,
   });

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import * as v from 'valibot';
-import { Failure } from '../../../failure.ts';
+import { codedFailure } from '../../../failure.ts';
 import { integer, optional, withDefault } from '../../../schema/fields.ts';
 import {
   type Account,
@@ -261,10 +261,11 @@ class SecretRotationLimit {
     }
     const times = this.#times.get(account) ?? [];
     if (times.length >= MAX_ROTATIONS) {
-      throw new Failure('rate_limit', `a secret may be rotated ${MAX_ROTATIONS} times in an hour`, {
-        code: 'too_many_rotations',
-        retryAfter: Math.ceil((times[0]! + HOUR_MS - now) / 1000),
-      });
+      throw codedFailure(
+        'too_many_rotations',
+        `a secret may be rotated ${MAX_ROTATIONS} times in an hour`,
+        { retryAfter: Math.ceil((times[0]! + HOUR_MS - now) / 1000) },
+      );
     }
     this.#times.set(account, [...times, now]);
   }

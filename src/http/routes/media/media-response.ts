@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { Failure } from '../../../failure.ts';
+import { codedFailure, Failure } from '../../../failure.ts';
 import { ignoredAdvice } from '../../../media/providers/providers.ts';
 import { failureOf } from '../../../media/record.ts';
 import type { Fields } from '../../../media/requests/fields.ts';
@@ -111,10 +111,9 @@ const RESULTS = {
 } as const satisfies Readonly<Record<Task['type'], string>>;
 
 function stillRunning({ id, type }: Task): Failure<'timeout'> {
-  return new Failure(
-    'timeout',
+  return codedFailure(
+    'task_running',
     `${RESULTS[type]} not ready yet; the task ${id} goes on, and GET ${pollUrl(id)} returns its result`,
-    { code: 'task_running' },
   );
 }
 
@@ -138,9 +137,7 @@ export function resultFiles(
 }
 
 function deletedFailure(): Failure {
-  return new Failure('invalid_request', 'the files of the result have been deleted', {
-    code: 'asset_not_found',
-  });
+  return codedFailure('asset_not_found', 'the files of the result have been deleted');
 }
 
 /** Creates the task of a request. @throws Failure */

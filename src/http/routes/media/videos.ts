@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import * as v from 'valibot';
-import { Failure } from '../../../failure.ts';
+import { codedFailure } from '../../../failure.ts';
 import { DEFAULT_LIMITS } from '../../../images/limits.ts';
 import { nameOfTask } from '../../../media/record.ts';
 import {
@@ -159,7 +159,7 @@ export function videoRoutes(server: FastifyInstance, context: AppContext): void 
       const task = await find(request);
       if (task.status !== 'completed') {
         const message = `the video has no file: its status is ${STATUS[task.status]}`;
-        throw new Failure('invalid_request', message, { code: 'asset_not_found' });
+        throw codedFailure('asset_not_found', message);
       }
       const [file] = await resultFiles(task.result as StoredResult, context);
       const signal = disconnectSignal(reply);

@@ -1,7 +1,7 @@
 import { access } from 'node:fs/promises';
 import type { FastifyInstance } from 'fastify';
 import * as v from 'valibot';
-import { Failure } from '../../../failure.ts';
+import { codedFailure, Failure } from '../../../failure.ts';
 import { optional } from '../../../schema/fields.ts';
 import type { AppContext } from '../../request/app-context.ts';
 import { isOperator } from '../../request/auth.ts';
@@ -106,7 +106,7 @@ export function healthRoutes(
       const reason = fault ?? journal?.checkpointFault ?? null;
       const unready = only === 'text' ? textFault : fault;
       if (unready !== null) {
-        throw new Failure('service_error', unready, { code: 'store_unavailable' });
+        throw codedFailure('store_unavailable', unready);
       }
       const [{ disk, images }, missing] = await Promise.all([probe(), storageFault()]);
       const refused = disk ?? (only === 'text' ? null : images) ?? load.failure();

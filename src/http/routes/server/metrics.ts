@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import * as v from 'valibot';
-import { Failure } from '../../../failure.ts';
+import { codedFailure } from '../../../failure.ts';
 import type { AppContext } from '../../request/app-context.ts';
 import { hasBearerToken } from '../../request/auth.ts';
 import { addEndpoint } from '../../request/endpoint.ts';
@@ -36,14 +36,11 @@ function checkToken({ config }: AppContext, request: FastifyRequest, isPublic: b
   const { token } = config.metrics;
   if (token === undefined) {
     if (!isPublic) return;
-    throw new Failure(
-      'auth_error',
+    throw codedFailure(
+      'metrics_token_required',
       'to read the metrics, set metrics.token, or server.operations for a listener of their own',
-      { code: 'metrics_token_required' },
     );
   }
   if (hasBearerToken(request, token)) return;
-  throw new Failure('auth_error', 'the metrics need metrics.token as bearer token', {
-    code: 'invalid_api_key',
-  });
+  throw codedFailure('invalid_api_key', 'the metrics need metrics.token as bearer token');
 }

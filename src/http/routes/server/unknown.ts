@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { FastifyInstance } from 'fastify';
-import { Failure } from '../../../failure.ts';
+import { codedFailure, type Failure } from '../../../failure.ts';
 
 /** Answers requests without a route: 405 if the path has another method, else 404. */
 export function answerUnknownRoutes(server: FastifyInstance): void {
@@ -19,16 +19,13 @@ export function answerUnknownRoutes(server: FastifyInstance): void {
       // Clients that try a WebSocket first, such as Codex, fall back to HTTP at once.
       reply.header('upgrade', 'HTTP/1.1');
       const message = `${path} does not accept WebSockets; send the request over HTTP`;
-      throw new Failure('invalid_request', message, { code: 'upgrade_required' });
+      throw codedFailure('upgrade_required', message);
     }
     if (allowed !== undefined) {
       reply.header('allow', allowed);
-      throw new Failure(
-        'invalid_request',
+      throw codedFailure(
+        'method_not_allowed',
         `${path} has no method ${request.method}; Allow lists its methods`,
-        {
-          code: 'method_not_allowed',
-        },
       );
     }
     throw unknownEndpoint(path, methods.has('/openapi.json'));
@@ -54,7 +51,7 @@ export function unknownEndpoint(path: string, isListed: boolean): Failure {
     PRESETS.includes(command!) && `/api/free/batch-run has a recipe ${command}`,
   ];
   const message = [`there is no endpoint ${path}`, ...hints.filter(Boolean)].join('; ');
-  return new Failure('invalid_request', message, { code: 'unknown_endpoint' });
+  return codedFailure('unknown_endpoint', message);
 }
 
 /**

@@ -5,7 +5,7 @@ import type {
   ReadOptions,
   StoredFile,
 } from '../../../assets/storage/asset-storage.ts';
-import { Failure } from '../../../failure.ts';
+import { codedFailure, type Failure } from '../../../failure.ts';
 import type { Asset } from '../../../store/asset.ts';
 import type { AppContext } from '../../request/app-context.ts';
 import { addEndpoint } from '../../request/endpoint.ts';
@@ -81,9 +81,8 @@ async function answerFile(
   const range = hasRange ? rangeOf(headers.range, size) : null;
   if (range === 'unsatisfiable') {
     reply.header('content-range', `bytes */${size}`);
-    throw new Failure('invalid_request', `Range: the file has ${size} bytes`, {
+    throw codedFailure('range_not_satisfiable', `Range: the file has ${size} bytes`, {
       param: 'Range',
-      code: 'range_not_satisfiable',
     });
   }
   const { first, last } = range ?? { first: 0, last: size - 1 };
@@ -114,8 +113,5 @@ export async function bodyOf(
 }
 
 function notFound(): Failure {
-  return new Failure('invalid_request', 'there is no such file', {
-    code: 'asset_not_found',
-    param: 'name',
-  });
+  return codedFailure('asset_not_found', 'there is no such file', { param: 'name' });
 }

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import * as v from 'valibot';
-import { FAILURE_TYPES, Failure } from '../../../failure.ts';
+import { codedFailure, FAILURE_TYPES, Failure } from '../../../failure.ts';
 import { FairSemaphore } from '../../../fair-semaphore.ts';
 import type { TaskAttempt } from '../../../media/queue/task-attempts.ts';
 import { assetUrl, nameOfTask, taskRecord, taskShape } from '../../../media/record.ts';
@@ -197,10 +197,7 @@ function callbackOf({ id, url, status, attempts, nextAt }: Delivery) {
 }
 
 export function taskNotFound(param = 'task_id'): Failure {
-  return new Failure('invalid_request', 'there is no such task', {
-    code: 'task_not_found',
-    param,
-  });
+  return codedFailure('task_not_found', 'there is no such task', { param });
 }
 
 function timesOf({ createdAt, startedAt, updatedAt, status }: Task) {

@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import * as v from 'valibot';
 import { publishModel, publishModels } from '../../../config/catalog/catalog.ts';
 import { modelShape } from '../../../config/catalog/published-model.ts';
-import { Failure } from '../../../failure.ts';
+import { codedFailure, Failure } from '../../../failure.ts';
 import { field } from '../../../schema/fields.ts';
 import type { KeyHolder } from '../../../store/store.ts';
 import type { ModelListing, ModelPage } from '../../../text/dialects/endpoint.ts';
@@ -116,5 +116,5 @@ function modelEntry(
   const model = publishModel(config, id, key.models);
   if (types.includes(model.type)) return entryOf(model);
   const message = `${id} is a model of type ${model.type}, not of ${types.join(' or ')}`;
-  throw new Failure('invalid_request', message, { param: 'model', code: 'wrong_model_type' });
+  throw codedFailure('wrong_model_type', message, { param: 'model' });
 }

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import * as v from 'valibot';
-import { Failure } from '../../../failure.ts';
+import { codedFailure, type Failure } from '../../../failure.ts';
 import { integer, optional, withDefault } from '../../../schema/fields.ts';
 import { isObject } from '../../../schema/untrusted.ts';
 import type { Document } from '../../../store/document.ts';
@@ -44,7 +44,7 @@ export const storedOf = ({ store, config }: AppContext, { account }: KeyHolder) 
 
 export function unknown(what: string, id: string, param: string): Failure {
   const message = `there is no ${what} ${JSON.stringify(id)}`;
-  return new Failure('invalid_request', message, { code: 'document_not_found', param });
+  return codedFailure('document_not_found', message, { param });
 }
 
 /** Stored responses, in OpenAI's shape. */
