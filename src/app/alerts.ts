@@ -57,17 +57,14 @@ export class DaemonAlerts {
     });
     closers.add(() => this.watch.close());
     const disk = (part: keyof DiskUse) => () => this.watch.disk?.[part] ?? Number.NaN;
-    metrics.gauge(
-      'oriel_disk_free_bytes',
-      'Free space on the disk of the data folder',
-      disk('free'),
-    );
-    metrics.gauge('oriel_disk_total_bytes', 'Size of the disk of the data folder', disk('total'));
-    metrics.gauge(
-      'oriel_memory_share',
-      'Share of the memory of this process that is used, of V8 or of all, whichever is fuller',
-      () => memoryShare(state.config.overload.memory),
-    );
+    metrics.addGauges({
+      oriel_disk_free_bytes: ['Free space on the disk of the data folder', disk('free')],
+      oriel_disk_total_bytes: ['Size of the disk of the data folder', disk('total')],
+      oriel_memory_share: [
+        'Share of the memory of this process that is used, of V8 or of all, whichever is fuller',
+        () => memoryShare(state.config.overload.memory),
+      ],
+    });
   }
 
   *#restingRoutes(): Generator<RestingRoute> {

@@ -1,5 +1,6 @@
 import { RedisScripts } from '../http/limits/redis-scripts.ts';
 import { DividedLimits, type RequestLimits, SharedLimits } from '../http/limits/request-limits.ts';
+import { addRedisMetrics } from '../http/observability/state-metrics.ts';
 import type { Nodes } from '../store/nodes.ts';
 import type { Start } from './start.ts';
 
@@ -11,13 +12,11 @@ export async function openLimits(
   const divided = new DividedLimits(nodes);
   const { shared: url, sharedPrefix: prefix } = state.config.limits;
   if (url === undefined) return divided;
-  const observed = metrics.watchLimits(() => redis?.isAvailable ?? false);
   const redis: RedisScripts | undefined = await RedisScripts.open({
     url,
     prefix,
     observer: {
-      answered: (milliseconds) => observed.observeAnswer(milliseconds),
-      failed: (error) => observed.observeError(error),
+      ...addRedisMetrics(metrics, () => redis?.isAvailable ?? false),
       lost: (reason) =>
         log.warn(
           { reason, nodes: nodes.alive() },

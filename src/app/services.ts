@@ -8,6 +8,11 @@ import { allNames } from '../config/catalog/model-names.ts';
 import type { CassetteUpstream } from '../exchanges/cassettes/upstream.ts';
 import { startAdmin } from '../http/admin.ts';
 import { warnRarely } from '../http/observability/log.ts';
+import {
+  addPoolMetrics,
+  addRoutingMetrics,
+  addStoreMetrics,
+} from '../http/observability/state-metrics.ts';
 import type { AppContext } from '../http/request/app-context.ts';
 import { buildServers, type Servers } from '../http/server.ts';
 import { Spool } from '../http/uploads/spool.ts';
@@ -98,7 +103,8 @@ export async function startServices(start: Start): Promise<Services> {
   closers.add(() => pool.close());
   const textThreads = new TextThreads(state.config.pool.threads);
   closers.add(() => textThreads.close());
-  metrics.watch(pool, textThreads, store);
+  addPoolMetrics(metrics, pool, textThreads);
+  addStoreMetrics(metrics, store);
   const spool = await Spool.open(join(dataDir, 'spool'), batch.spool, (error) =>
     log.error({ err: error }, 'an upload could not be removed from the spool'),
   );
@@ -133,7 +139,7 @@ export async function startServices(start: Start): Promise<Services> {
   const gateways = createText(parts, files, limits);
   const { text, rows, background } = gateways;
   const routings = [text.routing, rows.routing, daemonMedia.media.routing];
-  metrics.watchRouting(routings);
+  addRoutingMetrics(metrics, routings);
   daemonAlerts.routings = routings;
   followRests(store, routings);
   const draining = new AbortController();

@@ -13,6 +13,7 @@ import { DiskStorage } from '../../src/assets/disk/disk-storage.ts';
 import { type Config, configSchema } from '../../src/config/settings/schema.ts';
 import { DividedLimits } from '../../src/http/limits/request-limits.ts';
 import { Metrics } from '../../src/http/observability/metrics.ts';
+import { addPoolMetrics, addStoreMetrics } from '../../src/http/observability/state-metrics.ts';
 import type { AppContext, Media } from '../../src/http/request/app-context.ts';
 import { buildServers } from '../../src/http/server.ts';
 import { Spool } from '../../src/http/uploads/spool.ts';
@@ -112,7 +113,8 @@ export async function startServer({
   const textThreads = new TextThreads(1);
   const upstream = new UpstreamClient();
   const metrics = new Metrics();
-  metrics.watch(threads, textThreads, store);
+  addPoolMetrics(metrics, threads, textThreads);
+  addStoreMetrics(metrics, store);
   const log: Line[] = [];
   const sink = new Writable({
     write(chunk, _encoding, done) {

@@ -105,7 +105,7 @@ export class Peers {
    */
   async leave(): Promise<void> {
     this.#tell();
-    const metrics = (await this.#metrics?.families()) ?? [];
+    const metrics = (await this.#metrics?.getMetricsAsJSON()) ?? [];
     const ended = new Promise<void>((resolve) => {
       this.#onEnded = resolve;
       setTimeout(resolve, ANSWER_MS).unref();
@@ -149,7 +149,7 @@ export class Peers {
       for (const request of message.requests) this.#metrics?.requestSeries.add(request);
     } else if (message.oriel === 'metrics') {
       const { id } = message;
-      const families = this.#metrics?.families() ?? Promise.resolve([]);
+      const families = this.#metrics?.getMetricsAsJSON() ?? Promise.resolve([]);
       // Without an answer the supervisor uses the one before.
       families.then(
         (metrics) => this.#send({ oriel: 'metrics', id, metrics }),

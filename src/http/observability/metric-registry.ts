@@ -74,6 +74,13 @@ export class MetricRegistry extends Registry {
     });
   }
 
+  /** Adds such gauges by their names. */
+  addGauges(
+    all: Readonly<Record<string, readonly [help: string, () => Reading, aggregator?: Aggregator]>>,
+  ): void {
+    for (const [name, about] of Object.entries(all)) this.gauge(name, ...about);
+  }
+
   /** Adds gauges by one label that are read at each scrape. Values of one label are added. */
   gauges(...metric: LabelledMetric): void {
     new Gauge({ ...this.#labelled(metric), aggregator: metric[4] ?? 'sum' });

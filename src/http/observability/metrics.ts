@@ -1,19 +1,13 @@
 import { type Counter, collectDefaultMetrics, type Histogram } from 'prom-client';
-import type { SharedPool } from '../../operations/pool/pool.ts';
-import type { Routing } from '../../routing/routing.ts';
 import type { Commit } from '../../store/options.ts';
-import type { Store } from '../../store/store.ts';
 import type { Task } from '../../store/task.ts';
 import type { MetricFamily } from '../../telemetry/metric-data.ts';
 import type { MetricSource } from '../../telemetry/telemetry.ts';
 import type { Usage } from '../../text/canonical/events.ts';
 import type { TextReport } from '../../text/canonical/report.ts';
-import type { TextThreads } from '../../threads/text-threads.ts';
 import { GenAiMetrics, OTLP_NAMES } from './gen-ai-metrics.ts';
-import { LimitMetrics } from './limit-metrics.ts';
 import { addedText, type MetricFamilies, MetricRegistry } from './metric-registry.ts';
 import { RequestSeries } from './request-series.ts';
-import { addPoolMetrics, addRoutingMetrics, addStoreMetrics } from './state-metrics.ts';
 
 const LATENCIES = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
@@ -23,97 +17,93 @@ const MIN_RATED_SECONDS = 0.1;
 const MISNAMED = ['handles', 'requests', 'resources'].map((of) => `nodejs_active_${of}_total`);
 
 /** The metrics of one daemon, with the units and suffixes of Prometheus: seconds, bytes, `_total`. */
-export class Metrics {
+export class Metrics extends MetricRegistry {
   /** The last day, for the overviews of the console. */
   readonly requestSeries = new RequestSeries();
   /** Reads the metrics of all processes on the port; null where they cannot be had. Absent for a single process. */
   collect: (() => Promise<readonly MetricFamilies[] | null>) | undefined;
-  readonly #registry = new MetricRegistry();
-  readonly #requests = this.#registry.histogram(
+  readonly #requests = this.histogram(
     'oriel_http_request_duration_seconds',
     'Time from the arrival of a request to the end of its response',
     LATENCIES,
     ['method', 'route', 'status'],
   );
-  readonly #commits = this.#registry.histogram(
+  readonly #commits = this.histogram(
     'oriel_store_commit_duration_seconds',
     'Time of one commit to the disk',
     LATENCIES,
   );
-  readonly #committed = this.#registry.counter(
-    'oriel_store_transactions_total',
-    'Committed transactions',
-  );
-  readonly batches = this.#registry.counter(
+  readonly #committed = this.counter('oriel_store_transactions_total', 'Committed transactions');
+  readonly batches = this.counter(
     'oriel_batches_total',
     'Batches by outcome; abandoned: the client disconnected',
     ['endpoint', 'outcome'],
   );
-  readonly #tasks = this.#registry.histogram(
+  readonly #tasks = this.histogram(
     'oriel_task_duration_seconds',
     'Time from the creation of a media task to its end, by how it ended',
     [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 900],
     ['type', 'status'],
   );
-  readonly callbackAttempts = this.#registry.counter(
+  readonly callbackAttempts = this.counter(
     'oriel_callback_attempts_total',
     'Delivery attempts of callbacks by outcome; pending: another attempt follows',
     ['outcome'],
   );
-  readonly raisedAlerts = this.#registry.counter(
+  readonly raisedAlerts = this.counter(
     'oriel_alerts_total',
     'Alerts that this node raised, by type',
     ['type'],
   );
-  readonly alertDeliveries = this.#registry.counter(
+  readonly alertDeliveries = this.counter(
     'oriel_alert_deliveries_total',
     'Alerts by webhook and by how their delivery ended; dropped: too many waited',
     ['webhook', 'outcome'],
   );
-  readonly lostClaims = this.#registry.counter(
+  readonly lostClaims = this.counter(
     'oriel_lost_claims_total',
     'Tasks that another node took over while this one worked on them',
   );
-  readonly upstreamAttempts = this.#registry.counter(
+  readonly upstreamAttempts = this.counter(
     'oriel_upstream_requests_total',
     'Requests to providers by outcome',
     ['provider', 'outcome'],
   );
-  readonly #tokens = this.#registry.counter(
+  readonly #tokens = this.counter(
     'oriel_tokens_total',
     'Tokens of text requests; cached_input and cache_write are parts of input, cache_write_1h of cache_write',
     ['model', 'kind'],
   );
-  readonly cacheResults = this.#registry.counter(
+  readonly cacheResults = this.counter(
     'oriel_cache_requests_total',
     'Requests whose model or key has an exact cache',
     ['model', 'result'],
   );
-  readonly imageUrls = this.#registry.counter(
+  readonly imageUrls = this.counter(
     'oriel_image_urls_total',
     'Images by URL: from the cache, rendered, or placeholders',
     ['result'],
   );
-  readonly damagedFiles = this.#registry.counter(
+  readonly damagedFiles = this.counter(
     'oriel_assets_damaged_total',
     'Reads of files that differ from their records',
   );
-  readonly requestLogFaults = this.#registry.counter(
+  readonly requestLogFaults = this.counter(
     'oriel_request_log_faults_total',
     'Failed writes of the request log, which are repeated, and requests that it lost',
     ['fault'],
   );
-  readonly lostLog = this.#registry.counter(
+  readonly lostLog = this.counter(
     'oriel_log_lost_lines_total',
     'Lines of the log that log.file did not take, as on a full disk',
   );
-  readonly #firstFrames = this.#registry.histogram(
+  readonly #firstFrames = this.histogram(
     'oriel_time_to_first_token_seconds',
     'Time from the arrival of a streamed text request to the first event of its answer',
     [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60],
     ['model'],
   );
-  readonly #rates = this.#registry.histogram(
+  readonly #rates = this.histogram(
     'oriel_output_tokens_per_second',
     'Output tokens of a streamed answer per second after its first event',
     [5, 10, 20, 40, 60, 80, 120, 160, 240, 320, 640],
@@ -126,14 +116,15 @@ export class Metrics {
   #storage: Histogram<'operation' | 'outcome'> | null = null;
 
   constructor() {
-    collectDefaultMetrics({ register: this.#registry });
+    super();
+    collectDefaultMetrics({ register: this });
     // Gauges that have the suffix of counters; each is the sum of the gauge without the suffix.
-    for (const name of MISNAMED) this.#registry.removeSingleMetric(name);
+    for (const name of MISNAMED) this.removeSingleMetric(name);
   }
 
   /** Adds the metrics of the service that keeps files. */
   watchStorage(): void {
-    this.#storage = this.#registry.histogram(
+    this.#storage = this.histogram(
       'oriel_s3_request_duration_seconds',
       'Time until the service that keeps files answered, by operation and outcome; of get, until the first byte',
       LATENCIES,
@@ -150,7 +141,7 @@ export class Metrics {
   observeGenAi(isSent: boolean): void {
     if (isSent === (this.genAi !== null)) return;
     this.genAi?.remove();
-    this.genAi = isSent ? new GenAiMetrics(this.#registry) : null;
+    this.genAi = isSent ? new GenAiMetrics(this) : null;
   }
 
   /** @param count spans, or exports of metrics */
@@ -160,7 +151,7 @@ export class Metrics {
 
   /** All metrics, for a collector. Those of its own are registered from now on. */
   source(): MetricSource {
-    this.#dropped ??= this.#registry.counter(
+    this.#dropped ??= this.counter(
       'oriel_telemetry_dropped_total',
       'Spans and metric exports that the collector did not accept',
       ['signal'],
@@ -168,7 +159,7 @@ export class Metrics {
     return {
       names: OTLP_NAMES,
       // Their types declare an enum of numbers where there are texts.
-      read: () => this.#registry.getMetricsAsJSON() as unknown as Promise<readonly MetricFamily[]>,
+      read: () => this.getMetricsAsJSON() as unknown as Promise<readonly MetricFamily[]>,
     };
   }
 
@@ -208,27 +199,6 @@ export class Metrics {
     }
   }
 
-  /** Adds metrics of the pools and the store, which are read at each scrape. */
-  watch(pool: SharedPool, textThreads: TextThreads, store: Store): void {
-    addPoolMetrics(this.#registry, pool, textThreads);
-    addStoreMetrics(this.#registry, store);
-  }
-
-  /** Adds metrics of routes and keys that rest, which are read at each scrape. */
-  watchRouting(routings: readonly Routing[]): void {
-    addRoutingMetrics(this.#registry, routings);
-  }
-
-  /** Adds metrics of the Redis that counts rate limits. */
-  watchLimits(isAvailable: () => boolean): LimitMetrics {
-    return new LimitMetrics(this.#registry, isAvailable);
-  }
-
-  /** Adds a gauge that is read at each scrape. */
-  gauge(name: string, help: string, read: () => number): void {
-    this.#registry.gauge(name, help, read);
-  }
-
   /** @param route the route's pattern, never the path: few label values */
   observeRequest(method: string, route: string, status: number, seconds: number): void {
     this.#requests.observe({ method, route, status }, seconds);
@@ -239,17 +209,8 @@ export class Metrics {
     this.#committed.inc(transactions);
   }
 
-  get contentType(): string {
-    return this.#registry.contentType;
-  }
-
-  /** Those of this process alone. */
-  families(): Promise<MetricFamilies> {
-    return this.#registry.getMetricsAsJSON();
-  }
-
   async text(): Promise<string> {
     const all = (await this.collect?.()) ?? null;
-    return all === null ? this.#registry.metrics() : addedText(all);
+    return all === null ? this.metrics() : addedText(all);
   }
 }

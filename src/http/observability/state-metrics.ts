@@ -1,10 +1,10 @@
 import type { SharedPool } from '../../operations/pool/pool.ts';
 import type { Routing } from '../../routing/routing.ts';
 import { toCredits } from '../../store/credits.ts';
-import type { DatabaseHealth, JournalHealth } from '../../store/health.ts';
 import type { Store } from '../../store/store.ts';
 import type { TextThreads } from '../../threads/text-threads.ts';
 import { sumOf } from '../../threads/threads.ts';
+import type { RedisError } from '../limits/redis-scripts.ts';
 import type { MetricRegistry } from './metric-registry.ts';
 
 // Metrics of states, which are read at each scrape.
@@ -15,39 +15,43 @@ export function addPoolMetrics(
   textThreads: TextThreads,
 ): void {
   const statistics = () => sumOf([pool.statistics(), textThreads.statistics()]);
-  registry.gauge('oriel_pool_threads', 'Threads and processes of the image pool', () => pool.size);
-  registry.gauge(
-    'oriel_pool_jobs_running',
-    'Image jobs that are running',
-    () => statistics().running,
-  );
-  registry.gauge('oriel_pool_jobs_waiting', 'Image jobs that wait', () => statistics().waiting);
+  registry.addGauges({
+    oriel_pool_threads: ['Threads and processes of the image pool', () => pool.size],
+    oriel_pool_jobs_running: ['Image jobs that are running', () => statistics().running],
+    oriel_pool_jobs_waiting: ['Image jobs that wait', () => statistics().waiting],
+  });
+  const finished = () => Array.from(statistics().finished);
   registry.counters('operation', 'oriel_pool_jobs_total', 'Finished image jobs by operation', () =>
-    Array.from(statistics().finished, ([operation, { jobs }]) => [operation, jobs]),
+    finished().map(([operation, { jobs }]) => [operation, jobs]),
   );
   registry.counters(
     'operation',
     'oriel_pool_job_seconds_total',
     'Time spent on image jobs by operation',
-    () =>
-      Array.from(statistics().finished, ([operation, { milliseconds }]) => [
-        operation,
-        milliseconds / 1000,
-      ]),
+    () => finished().map(([operation, { milliseconds }]) => [operation, milliseconds / 1000]),
   );
 }
 
 export function addStoreMetrics(registry: MetricRegistry, store: Store): void {
-  // Each process on the port reads the same of the store.
-  const accounts = async () => (await store.statistics()).accounts;
-  registry.gauge('oriel_accounts', 'Accounts', accounts, 'max');
-  const alive = () => store.nodes.alive();
-  registry.gauge('oriel_nodes_alive', 'Living daemons on the store', alive, 'max');
-  registry.gauge(
-    'oriel_node_leader',
-    '1 if this node does the work that one node does for all, else 0',
-    () => (store.nodes.isLeader() ? 1 : 0),
-  );
+  const { nodes } = store;
+  // Each process on the port reads the same of the store, hence `max`.
+  registry.addGauges({
+    oriel_accounts: ['Accounts', async () => (await store.statistics()).accounts, 'max'],
+    oriel_nodes_alive: ['Living daemons on the store', () => nodes.alive(), 'max'],
+    oriel_node_leader: [
+      '1 if this node does the work that one node does for all, else 0',
+      () => Number(nodes.isLeader()),
+    ],
+    oriel_store_writable: [
+      '1 while the store can be written, else 0',
+      () => Number(store.health().fault === null),
+      'min',
+    ],
+    oriel_store_pending_charges: [
+      'Requests whose charges are not booked yet',
+      () => store.health().pendingCharges,
+    ],
+  });
   const lostLeases = registry.counter(
     'oriel_lost_leases_total',
     'Times that this node could not extend its lease, so that others took over its tasks',
@@ -55,18 +59,6 @@ export function addStoreMetrics(registry: MetricRegistry, store: Store): void {
   store.watch(({ kind }) => {
     if (kind === 'lease_lost') lostLeases.inc();
   });
-  const writable = () => (store.health().fault === null ? 1 : 0);
-  registry.gauge(
-    'oriel_store_writable',
-    '1 while the store can be written, else 0',
-    writable,
-    'min',
-  );
-  registry.gauge(
-    'oriel_store_pending_charges',
-    'Requests whose charges are not booked yet',
-    () => store.health().pendingCharges,
-  );
   const tasks = async () => Object.entries((await store.statistics()).tasks);
   registry.gauges('status', 'oriel_tasks', 'Tasks in the store by state', tasks, 'max');
   const credits = async () => {
@@ -80,34 +72,40 @@ export function addStoreMetrics(registry: MetricRegistry, store: Store): void {
   if (store.health().database) addDatabaseMetrics(registry, () => store.health().database!);
 }
 
-function addJournalMetrics(registry: MetricRegistry, journal: () => JournalHealth): void {
-  registry.gauge('oriel_store_checkpoint_failing', '1 if the last checkpoint failed, else 0', () =>
-    journal().checkpointFault === null ? 0 : 1,
-  );
-  registry.gauge(
-    'oriel_store_journals',
-    'Journal files that the next start replays',
-    () => journal().journals,
-  );
-  registry.gauge('oriel_store_journal_bytes', 'Size of these journal files', () => journal().bytes);
+type Health = ReturnType<Store['health']>;
+
+function addJournalMetrics(
+  registry: MetricRegistry,
+  journal: () => NonNullable<Health['journal']>,
+): void {
+  registry.addGauges({
+    oriel_store_checkpoint_failing: [
+      '1 if the last checkpoint failed, else 0',
+      () => Number(journal().checkpointFault !== null),
+    ],
+    oriel_store_journals: ['Journal files that the next start replays', () => journal().journals],
+    oriel_store_journal_bytes: ['Size of these journal files', () => journal().bytes],
+  });
 }
 
-function addDatabaseMetrics(registry: MetricRegistry, database: () => DatabaseHealth): void {
-  registry.gauge(
-    'oriel_database_connections_busy',
-    'Connections to the database in use',
-    () => database().busyConnections,
-  );
-  registry.gauge(
-    'oriel_database_calls_waiting',
-    'Calls that wait for a connection to the database',
-    () => database().waitingCalls,
-  );
-  registry.gauge(
-    'oriel_escrow_idle_credits',
-    'Credits that this node has drawn in advance and no request uses',
-    () => toCredits(database().idleEscrow),
-  );
+function addDatabaseMetrics(
+  registry: MetricRegistry,
+  database: () => NonNullable<Health['database']>,
+): void {
+  registry.addGauges({
+    oriel_database_connections_busy: [
+      'Connections to the database in use',
+      () => database().busyConnections,
+    ],
+    oriel_database_calls_waiting: [
+      'Calls that wait for a connection to the database',
+      () => database().waitingCalls,
+    ],
+    oriel_escrow_idle_credits: [
+      'Credits that this node has drawn in advance and no request uses',
+      () => toCredits(database().idleEscrow),
+    ],
+  });
 }
 
 /** Adds metrics of routes and keys that rest. */
@@ -130,4 +128,30 @@ export function addRoutingMetrics(registry: MetricRegistry, routings: readonly R
       return Array.from(providers.values(), (provider) => [provider, 1]);
     },
   );
+}
+
+const REDIS_ANSWERS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05];
+
+/** Adds metrics of the Redis of `limits.shared`. @returns what counts its answers and errors */
+export function addRedisMetrics(registry: MetricRegistry, isAvailable: () => boolean) {
+  const durations = registry.histogram(
+    'oriel_limits_redis_duration_seconds',
+    'Time that a request waited for the answer of Redis about its rate limit',
+    REDIS_ANSWERS,
+  );
+  const errors = registry.counter(
+    'oriel_limits_redis_errors_total',
+    "Requests whose rate limit was counted by this node's share because Redis failed, by error",
+    ['error'],
+  );
+  for (const error of ['timeout', 'connection', 'reply'] as const) errors.inc({ error }, 0);
+  registry.gauge(
+    'oriel_limits_redis_available',
+    '1 while Redis counts rate limits, 0 while the circuit is open and nodes have shares',
+    () => Number(isAvailable()),
+  );
+  return {
+    answered: (milliseconds: number) => durations.observe(milliseconds / 1000),
+    failed: (error: RedisError) => errors.inc({ error }),
+  };
 }
