@@ -138,7 +138,7 @@ ${sections.join('\n')}`;
 async function configurationSchema() {
   // The schema lists the registered dialects.
   await built('text/built-in-dialects.js');
-  const { configJsonSchema } = await built('config/loading/default-file.js');
+  const { configJsonSchema } = await built('config/loading/print.js');
   return `${JSON.stringify(configJsonSchema(), null, 2)}\n`;
 }
 
@@ -201,6 +201,6 @@ if (only === undefined) {
   update(path('config/oriel.schema.json'), await configurationSchema());
   update(path('config/recipe.schema.json'), await recipesSchema());
   update(path('config/error-codes.md'), await errorCodesFile());
-  const { defaultFile } = await built('config/loading/default-file.js');
+  const { defaultFile } = await import('./default-file.mjs');
   update(path('config/default.yaml'), defaultFile());
 }

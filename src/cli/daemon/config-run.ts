@@ -30,7 +30,7 @@ export async function runConfigPrint(input: CommandInput): Promise<number> {
 
 /** Prints the JSON Schema of the configuration. */
 export async function runConfigSchema(): Promise<number> {
-  const { configJsonSchema } = await import('../../config/loading/default-file.ts');
+  const { configJsonSchema } = await import('../../config/loading/print.ts');
   await print(`${JSON.stringify(configJsonSchema(), null, 2)}\n`);
   return 0;
 }

@@ -6,6 +6,7 @@ import { describeField, metadataOf } from '../../schema/fields.ts';
 import { childrenOf, type Path, valueAt, walk } from '../../schema/walk.ts';
 import { type Config, configSchema } from '../settings/schema.ts';
 import type { Document } from '../yaml/document.ts';
+import { editorSchema } from '../yaml/editor-schema.ts';
 import type { ConfigOptions } from './config-file.ts';
 import { type LoadedConfig, loadConfig } from './load.ts';
 
@@ -103,3 +104,6 @@ export function toYaml(settings: unknown): string {
     typeof value === 'string' ? value.replaceAll('${', () => '$${') : value;
   return stringify(JSON.parse(JSON.stringify(settings, escaped)), { lineWidth: 0 });
 }
+
+/** The JSON Schema by which editors check a configuration file. */
+export const configJsonSchema = () => editorSchema('Oriel configuration', configSchema);
