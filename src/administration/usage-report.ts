@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { Failure } from '../failure.ts';
 import { decimal, toCredits } from '../store/credits.ts';
-import { type UsageCounts, utcDayOf } from '../store/ledger.ts';
+import { utcDayOf } from '../store/ledger.ts';
 import type { Store } from '../store/store.ts';
 import {
   isTagDimension,
@@ -13,25 +13,10 @@ import {
 import { matchingTeams } from './find.ts';
 
 /** Usage and credits, as a decimal. */
-export interface UsageTotal extends Required<UsageCounts> {
-  readonly credits: number;
-}
+export type UsageTotal = ReturnType<typeof totalOf>;
 
 /** One sum of a report. It has the names by which the report sums. */
-export interface UsageRecord extends UsageTotal {
-  readonly account?: string;
-  readonly accountId?: string;
-  /** The name of the team and its identifier; null without one. */
-  readonly team?: string | null;
-  readonly teamId?: string | null;
-  /** The name of the key and its identifier; null where earlier versions recorded none. */
-  readonly key?: string | null;
-  readonly keyId?: string | null;
-  readonly model?: string;
-  readonly day?: string;
-  /** Values of tags by their names; null for requests without the tag. */
-  readonly tags?: Readonly<Record<string, string | null>>;
-}
+export type UsageRecord = ReturnType<typeof recordOf>;
 
 /** The cell of a dimension in a table: the name of what the row sums, or the value of a tag; null for none. */
 export function cellOf(record: UsageRecord, dimension: UsageDimension): string | null {
@@ -39,13 +24,7 @@ export function cellOf(record: UsageRecord, dimension: UsageDimension): string |
   return value ?? null;
 }
 
-export interface UsageReport {
-  readonly from: string;
-  readonly to: string;
-  readonly by: readonly UsageDimension[];
-  readonly rows: readonly UsageRecord[];
-  readonly total: UsageTotal;
-}
+export type UsageReport = Awaited<ReturnType<typeof reportUsage>>;
 
 export interface ReportOptions extends UsageFilter {
   readonly by: readonly UsageDimension[];
@@ -73,7 +52,7 @@ function compare(one: string | null, other: string | null): number {
 }
 
 /** Sums usage for a report, in the order of the names of its columns. @throws Failure for too many rows */
-export async function reportUsage(store: Store, options: ReportOptions): Promise<UsageReport> {
+export async function reportUsage(store: Store, options: ReportOptions) {
   const { by, accountId, ...filter } = options;
   const to = options.to ?? utcDayOf(Date.now());
   const from = options.from ?? utcDayOf(Date.parse(to) - (DEFAULT_DAYS - 1) * DAY);
@@ -124,11 +103,11 @@ function sorted(
 
 type NameOf = (dimension: UsageDimension, id: string | null) => string | null;
 
-function totalOf({ names: _, spent, ...counts }: UsageSum): UsageTotal {
+function totalOf({ names: _, spent, ...counts }: UsageSum) {
   return { ...counts, credits: toCredits(spent) };
 }
 
-function recordOf(sum: UsageSum, nameOf: NameOf): UsageRecord {
+function recordOf(sum: UsageSum, nameOf: NameOf) {
   const { account, team, key, model, day, ...others } = sum.names;
   const tags = Object.entries(others).map(([dimension, value]) => [dimension.slice(4), value]);
   return {

@@ -40,7 +40,7 @@ const report = defineAdminCommand({
     csv: withDefault(v.boolean(), false, 'print comma-separated values instead of a table'),
   }),
   examples: ['usage', 'usage --by key,model,day --account ci --csv', 'usage --by tag:run'],
-  run: async (store, { by, from, to, account, team, key, model }): Promise<UsageReport> => {
+  run: async (store, { by, from, to, account, team, key, model }) => {
     const accountId = await accountIdOf(store, account);
     const teamIds = team === undefined ? undefined : await teamIdsOf(store, team, accountId);
     if (teamIds?.size === 0) throw notFound('team', team!);

@@ -10,8 +10,6 @@ import { SharedTaskEvents, TaskEvents } from '../media/task-events.ts';
 import { endTaskSpan, logTask, ProviderAttempts } from './ended-task.ts';
 import type { Parts } from './start.ts';
 
-export type DaemonMedia = Readonly<Awaited<ReturnType<typeof createMedia>>>;
-
 /** The media gateway with its files, callbacks and retention; none of them has started. */
 export async function createMedia(parts: Parts) {
   const { state, store, span, upstream, pool, textThreads, routingObserver } = parts;

@@ -1,11 +1,8 @@
 import { join } from 'node:path';
-import { type FirstKey, readFirstKey, writeFirstKey } from '../administration/first-key.ts';
+import { readFirstKey, writeFirstKey } from '../administration/first-key.ts';
 import { firstRun } from '../administration/first-run.ts';
-import type { AlertWatch } from '../alerts/watch.ts';
-import type { BatchWorker } from '../batches/batch-worker.ts';
 import { StoredFiles } from '../batches/stored-files.ts';
 import { allNames } from '../config/catalog/model-names.ts';
-import type { CassetteUpstream } from '../exchanges/cassettes/upstream.ts';
 import { startAdmin } from '../http/admin.ts';
 import { warnRarely } from '../http/observability/log.ts';
 import {
@@ -14,23 +11,20 @@ import {
   addStoreMetrics,
 } from '../http/observability/state-metrics.ts';
 import type { AppContext } from '../http/request/app-context.ts';
-import { buildServers, type Servers } from '../http/server.ts';
+import { buildServers } from '../http/server.ts';
 import { Spool } from '../http/uploads/spool.ts';
-import type { SharedPool } from '../operations/pool/pool.ts';
 import { startSharedPool } from '../operations/pool/shared-pool.ts';
 import { ProviderHealth } from '../routing/provider-health.ts';
 import type { AuditLog } from '../store/audit/log.ts';
 import { openAudit, recordRecovery } from '../store/audit/log.ts';
 import { placeOf } from '../store/drivers/open.ts';
-import type { BackgroundResponses } from '../text/background/background.ts';
-import type { TextGateway } from '../text/gateway.ts';
 import { TextThreads } from '../threads/text-threads.ts';
 import { UpstreamClient } from '../upstream/client.ts';
 import { DaemonAlerts } from './alerts.ts';
 import { BackupSchedule } from './backup.ts';
 import { openCassettes } from './cassettes.ts';
 import { openLimits } from './limits.ts';
-import { createMedia, type DaemonMedia } from './media.ts';
+import { createMedia } from './media.ts';
 import { routingObserver } from './routing-observer.ts';
 import { followRests, publishRests } from './shared-rests.ts';
 import type { Parts, Start } from './start.ts';
@@ -40,25 +34,10 @@ import { DaemonTelemetry } from './telemetry.ts';
 import { createBatches, createText } from './text.ts';
 
 /** The parts of a daemon that is ready to listen. */
-export interface Services extends DaemonMedia {
-  readonly opened: OpenedStore;
-  readonly audit: AuditLog;
-  readonly firstKey: FirstKey | undefined;
-  readonly servers: Servers;
-  readonly draining: AbortController;
-  readonly text: TextGateway;
-  readonly background: BackgroundResponses;
-  readonly batchWorker: BatchWorker;
-  readonly pool: SharedPool;
-  readonly telemetry: DaemonTelemetry;
-  readonly cassettes: CassetteUpstream | null;
-  readonly catalog: StoredProviders;
-  readonly alerts: AlertWatch;
-  readonly backups: BackupSchedule;
-}
+export type Services = Awaited<ReturnType<typeof startServices>>;
 
 /** Starts all parts of a daemon but its listeners: store, audit log, pools, text, media and servers, in this order. */
-export async function startServices(start: Start): Promise<Services> {
+export async function startServices(start: Start) {
   const { state, log, metrics, closers, options, actor } = start;
   const { dataDir, owner, batch } = state.config;
   const { bootstrapKey, dev: anyKey = false } = options;
@@ -192,19 +171,11 @@ export async function startServices(start: Start): Promise<Services> {
     const { type, code, upstreamStatus: status } = cause;
     providerHealth.failed(provider, { type, code, status, message: fault!, key: null });
   };
-  const services = {
-    opened,
-    audit,
-    firstKey,
-    servers,
-    draining,
-    text,
-    background,
-    batchWorker,
-    pool,
-    telemetry,
+  return {
+    ...daemonMedia,
+    ...{ opened, audit, firstKey, servers, draining, text, background, batchWorker, pool },
+    ...{ telemetry, catalog, cassettes, alerts, backups },
   };
-  return { ...daemonMedia, ...services, catalog, cassettes, alerts, backups };
 }
 
 /** Opens the audit log and records the start and the repairs of the store. */

@@ -5,7 +5,6 @@ import { Failure } from '../failure.ts';
 import { checkDataFolder, checkStorePresent } from '../store/data-folder.ts';
 import { openStore, placeOf } from '../store/drivers/open.ts';
 import type { Recovery } from '../store/options.ts';
-import type { Store } from '../store/store.ts';
 import type { Start } from './start.ts';
 
 /** Milliseconds for an administration command to release the store. Another daemon keeps its lock longer. */
@@ -21,13 +20,7 @@ const OUTAGE_LOG_INTERVAL_MS = 10_000;
 const CLOCK_SKEW =
   'the clock of this machine differs from the clock of the database, which counts; synchronise both by NTP';
 
-export interface OpenedStore {
-  readonly store: Store;
-  /** Torn ends of the journal that were moved to files, for the audit log. */
-  readonly recoveries: readonly Recovery[];
-  /** Whether the clock is more than a day ahead of the newest record. */
-  readonly isClockAhead: boolean;
-}
+export type OpenedStore = Awaited<ReturnType<typeof openDaemonStore>>;
 
 /** Hosts that are the same on all machines. */
 const COMMON_HOST = /^(0\.0\.0\.0|::|::1|localhost|127\..+)$/;
@@ -43,14 +36,7 @@ export function isOutage(error: unknown): error is Failure {
 }
 
 /** Opens the store of a data folder and logs what the store reports. */
-export async function openDaemonStore({
-  state,
-  log,
-  metrics,
-  options,
-  started,
-  charged,
-}: Start): Promise<OpenedStore> {
+export async function openDaemonStore({ state, log, metrics, options, started, charged }: Start) {
   const { server, store: settings, dataDir, limits } = state.config;
   const { acceptClock = false, newStore = false, version, stop } = options;
   for (const warning of await checkDataFolder(dataDir)) {
@@ -107,5 +93,11 @@ export async function openDaemonStore({
       else log.error({ err: failure }, 'the store cannot be written; retrying every second');
     },
   });
-  return { store, recoveries, isClockAhead };
+  return {
+    store,
+    /** Torn ends of the journal that were moved to files, for the audit log. */
+    recoveries,
+    /** Whether the clock is more than a day ahead of the newest record. */
+    isClockAhead,
+  };
 }

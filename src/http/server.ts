@@ -83,15 +83,8 @@ const API_ROUTES = [
   textBatchRoutes,
 ];
 
-export interface Servers {
-  /** The endpoints for clients. */
-  readonly server: FastifyInstance;
-  /** Health, metrics and the OpenAPI document, if they have their own listener. */
-  readonly operations: FastifyInstance | undefined;
-}
-
 /** The HTTP servers with all their endpoints, not yet listening. */
-export async function buildServers(context: AppContext): Promise<Servers> {
+export async function buildServers(context: AppContext) {
   const { server: settings, overload } = context.config;
   const maxConnections = settings.maxConnections ?? defaultMaxConnections();
   const server = newServer(context, maxConnections);

@@ -3,15 +3,10 @@ import type { Protocol } from './encode-image.ts';
 import { print } from './terminal.ts';
 
 /** Shows images in the terminal. */
-export interface TerminalImages {
-  /** Starts to detect the protocol of the terminal. */
-  prepare(): void;
-  /** Shows an image where the terminal supports that. */
-  show(bytes: Uint8Array): Promise<void>;
-}
+export type TerminalImages = ReturnType<typeof terminalImages>;
 
 /** @param wanted false shows nothing */
-export function terminalImages(wanted: boolean): TerminalImages {
+export function terminalImages(wanted: boolean) {
   let protocolFound: Promise<Protocol | null> | undefined;
   const find = () => {
     protocolFound ??= wanted ? findProtocol() : Promise.resolve(null);
@@ -19,7 +14,7 @@ export function terminalImages(wanted: boolean): TerminalImages {
   };
   return {
     prepare: () => void find(),
-    async show(bytes) {
+    async show(bytes: Uint8Array) {
       const protocol = await find();
       if (protocol === null) return;
       // Imported here, because few terminals show images.

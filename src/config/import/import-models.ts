@@ -22,19 +22,7 @@ export interface ImportedModel {
   readonly notes: readonly string[];
 }
 
-export interface SkippedEntry {
-  readonly name: string;
-  readonly reason: string;
-}
-
-export interface ImportPlan {
-  readonly provider: string;
-  readonly models: readonly ImportedModel[];
-  /** Entries of the provider that become no models, and why. */
-  readonly skipped: readonly SkippedEntry[];
-  /** The file with the changes. */
-  readonly source: string;
-}
+export type ImportPlan = ReturnType<typeof planImport>;
 
 export interface ImportOptions {
   /** The name of a provider of the configuration; undefined for the only one. */
@@ -218,14 +206,14 @@ export function planImport(
   label: string,
   entries: readonly MapEntry[],
   options: ImportOptions,
-): ImportPlan {
+) {
   const document = parseForEdit(source);
   const target = targetOf(document, label, options);
   const chosen = entriesFrom(entries, target, options);
   const models = modelsIn(document, label);
   const names = namesIn(models);
   const planned = new Map<string, ImportedModel>();
-  const skipped: SkippedEntry[] = [];
+  const skipped: { readonly name: string; readonly reason: string }[] = [];
   const faults: string[] = [];
   const added: (readonly [id: string, node: Node])[] = [];
   for (const entry of chosen) {

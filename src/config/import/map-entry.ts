@@ -17,13 +17,6 @@ export interface MappedModel {
   readonly reasoning?: object;
 }
 
-export interface Conversion {
-  readonly model: MappedModel;
-  /** What the model's settings cannot express. */
-  readonly notes: readonly string[];
-  readonly faults: readonly string[];
-}
-
 /** Costs of text in units of the map's currency for one token, by the setting of the price. */
 const TOKEN_COSTS = {
   input: 'input_cost_per_token',
@@ -243,18 +236,14 @@ const MODES: Readonly<Record<string, (reader: EntryReader) => ModelOrReason>> = 
  * @param types those that models of the provider may have
  * @returns the reason why it is no model of the configuration, or its settings
  */
-export function convertEntry(
-  entry: MapEntry,
-  creditsPerUnit: number,
-  types: readonly ModelType[],
-): Conversion | string {
+export function convertEntry(entry: MapEntry, creditsPerUnit: number, types: readonly ModelType[]) {
   const { mode } = entry;
   const convert = Object.hasOwn(MODES, mode) ? MODES[mode] : undefined;
   if (convert === undefined) return mode === '' ? 'no mode' : `mode ${mode}`;
   const reader = new EntryReader(entry, creditsPerUnit);
   const model = convert(reader);
   if (reader.faults.length > 0) {
-    return { model: { type: 'text', price: {} }, notes: [], faults: reader.faults };
+    return { model: { type: 'text', price: {} } as MappedModel, notes: [], faults: reader.faults };
   }
   if (typeof model === 'string') return model;
   if (!types.includes(model.type)) return `mode ${mode}, which the provider has no models of`;

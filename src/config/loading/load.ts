@@ -149,20 +149,13 @@ function readChecked(options: LoadOptions, needed: (path: Path) => boolean) {
   return { file, settings, checked, inFolder: (path: string) => resolve(folder, path) };
 }
 
-/** A configuration file that is to be changed. */
-export interface EditedFile {
-  /** Absolute path. */
-  readonly file: string;
-  readonly source: string;
-}
-
 /**
  * Finds, reads and validates a configuration file that is to be changed. Environment variables may be
  * unset.
  *
  * @throws Failure as loadConfig, also if there is no file
  */
-export function readForEdit(options: ConfigOptions): EditedFile {
+export function readForEdit(options: ConfigOptions) {
   const file = findConfig(options);
   if (file === null) {
     throw invalidConfig('there is no oriel.yaml here; name the configuration by --config');
@@ -189,27 +182,13 @@ function configuredKeyFile(
   return named ? resolve(cwd, named) : undefined;
 }
 
-/** The settings that store commands use. */
-export interface StoreSettings {
-  readonly dataDir: string;
-  readonly store: Config['store'];
-  /** Identifiers and aliases of the models. */
-  readonly models: readonly string[];
-  /** Undefined for the one in the data folder. */
-  readonly secretKeyFile: string | undefined;
-  readonly network: Config['network'];
-  /** The file itself, of which environment variables may be unset. */
-  readonly file: string | null;
-  readonly settings: Settings;
-}
-
 /**
  * Finds, reads and validates the configuration for a store command. Environment variables of other
  * settings, such as the keys of providers, may be unset.
  *
  * @throws Failure as loadConfig
  */
-export function loadStoreSettings(options: ConfigOptions): StoreSettings {
+export function loadStoreSettings(options: ConfigOptions) {
   const { file, settings, inFolder } = readChecked(options, ([first]) =>
     NEEDED_BY_STORE.includes(String(first)),
   );

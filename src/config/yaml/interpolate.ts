@@ -1,16 +1,6 @@
 /** Environment variables, in the shape of process.env. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-export interface Interpolation {
-  readonly text: string;
-  /** Variables that the text names, whether or not they are set. */
-  readonly variables: readonly string[];
-  /** Variables that are not set and have no default in the text. */
-  readonly missing: readonly string[];
-  /** Whether something begins with `${` and is no variable. */
-  readonly malformed: boolean;
-}
-
 const PIECE = /\$\$\{|\$\{([^{}]*)\}|\$\{/g;
 const VARIABLE = /^([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?$/s;
 
@@ -18,7 +8,7 @@ const VARIABLE = /^([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?$/s;
  * Replaces environment variables in a text: `${NAME}`, or `${NAME:-default}` with a default for one that
  * is not set or empty. `$${` becomes `${`; any other `$` stays.
  */
-export function interpolate(text: string, env: Environment): Interpolation {
+export function interpolate(text: string, env: Environment) {
   const variables: string[] = [];
   const missing: string[] = [];
   let malformed = false;

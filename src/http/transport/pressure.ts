@@ -179,11 +179,7 @@ export function containerMemory(): number {
   return Math.min(constrained, totalmem());
 }
 
-export interface LoadShedding {
-  readonly pressure: Pressure;
-  /** The failure of a request that would come now; null if it would be served. */
-  readonly failure: () => Failure | null;
-}
+export type LoadShedding = ReturnType<typeof shedLoad>;
 
 /**
  * Refuses requests while the process is overloaded, rather than let all of them wait. As memory or time
@@ -196,12 +192,9 @@ export interface LoadShedding {
  *
  * Requests in progress are finished, and vital routes always answer.
  */
-export function shedLoad(
-  server: FastifyInstance,
-  { eventLoopDelay, memory }: Config['overload'],
-): LoadShedding {
+export function shedLoad(server: FastifyInstance, { eventLoopDelay, memory }: Config['overload']) {
   const pressure = new Pressure(memory);
-  const failure = () => {
+  const failure = (): Failure | null => {
     if (pressure.delay > eventLoopDelay) {
       return overloaded('the server is overloaded: its event loop is late');
     }
