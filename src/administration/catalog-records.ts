@@ -179,14 +179,10 @@ export async function catalogChanges(store: Store, context: CatalogContext) {
   return new CatalogChanges(store, context);
 }
 
-interface Removal {
-  readonly summary: string;
-  readonly example: string;
-  /** A name. */
-  readonly sample: string;
-}
-
-export function removeCommand(kind: ConfigKind, { summary, example, sample }: Removal) {
+export function removeCommand(
+  kind: ConfigKind,
+  { summary, example, sample }: Readonly<Record<'summary' | 'example' | 'sample', string>>,
+) {
   const name = (kind === 'model' ? modelEntryName : entryName)(`name of the ${kind}`);
   return defineAdminCommand({
     ...{ group: `${kind}s` as const, name: 'remove', summary, positionals: ['name'] },

@@ -125,11 +125,9 @@ function detailsOf(given: ModelSettings): Json {
 }
 
 /** The route of a provider that is changed or added, and the provider whose routes are removed. */
-interface RouteChange extends ModelSettings {
-  readonly provider?: string | undefined;
-  readonly model?: string | undefined;
-  readonly without?: string | undefined;
-}
+type RouteChange = ModelSettings & {
+  readonly [Name in 'provider' | 'model' | 'without']?: string | undefined;
+};
 
 /** The routes of a model after a change. */
 function routesOf(before: readonly Json[], change: RouteChange): readonly Json[] {

@@ -158,14 +158,11 @@ export function manyErrors(
   };
 }
 
-interface Shortage {
-  readonly node: string;
-  /** Bytes. */
-  readonly free: number;
-  readonly total: number;
-}
-
-export function diskLow({ node, free, total }: Shortage, times: Times): Condition {
+/** @param disk in bytes */
+export function diskLow(
+  { node, free, total }: { node: string; free: number; total: number },
+  times: Times,
+): Condition {
   return {
     type: 'disk.low',
     message: `The disk of the data folder of ${quoted(node)} has ${gigabytes(free)} free of ${gigabytes(total)}.`,

@@ -1,5 +1,4 @@
 import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
-import type { Logger } from 'pino';
 import { peerActor } from '../administration/actor.ts';
 import { runAdminCommand } from '../administration/admin-command.ts';
 import {
@@ -7,28 +6,22 @@ import {
   removeAdminEndpoint,
   writeAdminEndpoint,
 } from '../administration/admin-endpoint.ts';
-import type { CatalogContext } from '../administration/catalog-context.ts';
 import { ADMIN_COMMANDS } from '../administration/registry.ts';
 import { codedFailure, Failure } from '../failure.ts';
 import { parseFields } from '../schema/fields.ts';
-import type { AuditTrail } from '../store/audit/log.ts';
-import type { Store } from '../store/store.ts';
 import { serverLog } from './observability/log.ts';
+import type { AppContext } from './request/app-context.ts';
 import { hasBearerToken } from './request/auth.ts';
 import { SCHEMA_CONTROLLER } from './request/endpoint.ts';
 import { newRequestId } from './request/request-log.ts';
 import { sendFailure } from './responses/errors.ts';
 import { answerUnknownRoutes } from './routes/server/unknown.ts';
 
-export interface AdminOptions {
-  readonly store: Store;
+export interface AdminOptions extends Pick<AppContext, 'store' | 'audit' | 'catalog' | 'log'> {
   /** Where the records are, as `placeOf` says. */
   readonly place: string;
-  readonly audit: AuditTrail;
-  readonly catalog: CatalogContext;
   /** The data directory, where the command line finds the address and the token. */
   readonly directory: string;
-  readonly log: Logger;
   /** The identifiers of all models of the configuration in force. */
   readonly models: () => readonly string[];
 }

@@ -11,19 +11,6 @@ const RETRIABLE = new Set([429, 502, 503, 504]);
 /** Bytes of a response that are read. */
 const MAX_RESPONSE = 64 * 1024;
 
-/** The outcome of one request. */
-export interface Delivery {
-  /** Whether the collector answered with success. */
-  readonly isAccepted: boolean;
-  /** Spans or data points that an accepting collector refused. */
-  readonly rejected: number;
-  readonly isRetriable: boolean;
-  /** Seconds until the collector wants the next request; null without its word. */
-  readonly retryAfter: number | null;
-  /** Why it failed, for the log: a status or a code. The words of a collector are not logged. */
-  readonly reason: string;
-}
-
 /** Sends telemetry to a collector, which can be slow, absent or hostile. */
 export class Collector {
   readonly #upstream: Upstream;
@@ -37,7 +24,7 @@ export class Collector {
   }
 
   /** Sends one request. Never throws. @param signal `traces` or `metrics` */
-  async post(signal: 'traces' | 'metrics', body: string | Buffer): Promise<Delivery> {
+  async post(signal: 'traces' | 'metrics', body: string | Buffer) {
     const { endpoint, headers, timeout } = this.#settings;
     try {
       const response = await this.#upstream.open(`${endpoint}/v1/${signal}`, {
@@ -53,9 +40,12 @@ export class Collector {
       const after = Number.parseInt(response.headers['retry-after'] ?? '', 10);
       return {
         isAccepted,
+        /** Spans or data points that an accepting collector refused. */
         rejected: isAccepted ? rejectedIn(text) : 0,
         isRetriable: RETRIABLE.has(status),
+        /** Seconds until the collector wants the next request; null without its word. */
         retryAfter: Number.isNaN(after) ? null : after,
+        /** Why it failed, for the log: a status or a code. The words of a collector are not logged. */
         reason: `HTTP ${status}`,
       };
     } catch (error) {

@@ -3,13 +3,9 @@ import { integer, optional, section, withDefault } from '../../schema/fields.ts'
 import { redisUrl } from '../fields/text.ts';
 import { duration, size } from '../fields/units.ts';
 
-interface PlanDefaults {
-  readonly rpm: number;
-  readonly tasks: number;
-  readonly uploads: string;
-  readonly history: number;
-  readonly historySize: string;
-}
+type PlanDefaults = Readonly<
+  Record<'rpm' | 'tasks' | 'history', number> & Record<'uploads' | 'historySize', string>
+>;
 
 const plan = ({ rpm, tasks, uploads, history, historySize }: PlanDefaults, description: string) =>
   section(

@@ -22,16 +22,7 @@ export type EntryFault = {
 } | null;
 
 /** The entries of a store beside a configuration file. */
-export interface StoredCatalog {
-  /** The entries in force. */
-  readonly providers: Readonly<Record<string, Provider>>;
-  readonly models: Readonly<Record<string, Model>>;
-  readonly faults: ReadonlyMap<string, NonNullable<EntryFault>>;
-  /** Names and aliases of models that are not in force because of a fault. */
-  readonly unavailable: ReadonlySet<string>;
-  /** Whether the sandbox's catalog, which a file without providers and models has, gives way. */
-  readonly replacesSandbox: boolean;
-}
+export type StoredCatalog = ReturnType<typeof mergeStored>;
 
 type Raw = Record<string, Record<string, unknown>>;
 
@@ -76,7 +67,7 @@ export function mergeStored(
   catalog: FileCatalog,
   entries: readonly ConfigEntry[],
   keyFile: string,
-): StoredCatalog {
+) {
   return new Merge(catalog, entries, keyFile).run();
 }
 
@@ -108,7 +99,7 @@ class Merge {
     };
   }
 
-  run(): StoredCatalog {
+  run() {
     const providers = this.#rawProviders();
     for (;;) {
       const known = this.#faults.size;
@@ -121,8 +112,10 @@ class Merge {
       >;
       return {
         ...parsed,
-        faults: this.#faults,
+        faults: this.#faults as ReadonlyMap<string, NonNullable<EntryFault>>,
+        /** Names and aliases of models that are not in force because of a fault. */
         unavailable: this.#unavailableNames(),
+        /** Whether the sandbox's catalog, which a file without providers and models has, gives way. */
         // By a model at fault too: a lost key file must not offer the sandbox to clients.
         replacesSandbox:
           this.#catalog.settings.isSandbox && this.#entries.some(({ kind }) => kind === 'model'),

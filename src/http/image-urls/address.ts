@@ -11,16 +11,6 @@ export const IMAGE_PATH = '/img/';
 /** Characters of the path behind the signature. */
 const MAX_LENGTH = 8000;
 
-/** The parts of an image's URL whose signature is right. */
-export interface ImageAddress {
-  /** Steps as they are written, with presets replaced and without `expires`. */
-  readonly steps: string;
-  /** Decoded: a URL, `s3://BUCKET/KEY`, or `FOLDER/PATH`. */
-  readonly source: string;
-  /** Seconds since the epoch; null where the URL does not expire. */
-  readonly expires: number | null;
-}
-
 /** Short names of options that stand without a step. */
 const SHORT: Readonly<Record<string, string>> = {
   w: 'width',
@@ -47,7 +37,7 @@ function signatureOf(path: string, key: string): string {
  * @param url as the client has sent it
  * @throws Failure 403 `invalid_signature`; 404 `image_expired`; `invalid_url`
  */
-export function readAddress(url: string, { keys, presets }: ImageSettings): ImageAddress {
+export function readAddress(url: string, { keys, presets }: ImageSettings) {
   const path = url.slice(IMAGE_PATH.length).split('?', 1)[0]!;
   const [, signature = '', rest = ''] = /^([^/]*)\/(.*)$/s.exec(path) ?? [];
   // Some proxies merge the slashes of https://.

@@ -1,16 +1,11 @@
 import * as fs from 'node:fs';
 import { dirname } from 'node:path';
+import type { Config } from '../../config/settings/schema.ts';
 
 /** Where the log is written, and how it is rotated. */
-export interface LogFileSettings {
+type LogFileSettings = Pick<Config['log'], 'maxSize' | 'maxAge' | 'keep'> & {
   readonly file: string;
-  /** Bytes after which a new file begins. */
-  readonly maxSize: number;
-  /** Milliseconds after which a new file begins. */
-  readonly maxAge: number;
-  /** Former files that are kept, as `file.1` (the newest), `file.2` and so on. */
-  readonly keep: number;
-}
+};
 
 interface LogFileObserver {
   /** Called with the number of lines that could not be written. */

@@ -17,17 +17,7 @@ interface Slot {
 type Slots = Map<number, Slot>;
 
 /** A point of a series, or the sum of its points. */
-export interface SeriesPoint {
-  /** Start of the slot, in milliseconds since the epoch. */
-  readonly at: number;
-  readonly requests: number;
-  readonly errors: number;
-  /** Micro-credits. */
-  readonly charge: number;
-  /** Latencies in milliseconds; null without requests. */
-  readonly p50: number | null;
-  readonly p95: number | null;
-}
+export type SeriesPoint = ReturnType<typeof pointOf>;
 
 /** What a series counts of a request. */
 export interface Counted {
@@ -132,11 +122,7 @@ export class RequestSeries {
   }
 
   /** The last 24 hours or 30 days in slots from the oldest, and their sum; of one account, or of all. */
-  read(
-    account?: string,
-    length: SlotLength = 'quarter',
-    kept: number = LENGTHS[length].kept,
-  ): { readonly points: readonly SeriesPoint[]; readonly total: SeriesPoint } {
+  read(account?: string, length: SlotLength = 'quarter', kept: number = LENGTHS[length].kept) {
     const slots = (account === undefined ? this.#all : this.#accounts.get(account))?.[length];
     const { milliseconds } = LENGTHS[length];
     const first = Math.floor(this.#now() / milliseconds) - kept + 1;
@@ -204,9 +190,14 @@ function bucketOf(milliseconds: number): number {
   return Math.min(BUCKETS - 1, bucket);
 }
 
-function pointOf(at: number, { requests, errors, charge, latencies }: Slot): SeriesPoint {
+function pointOf(at: number, { requests, errors, charge, latencies }: Slot) {
   const [p50, p95] = [quantile(latencies, requests, 0.5), quantile(latencies, requests, 0.95)];
-  return { at, requests, errors, charge, p50, p95 };
+  return {
+    /** Start of the slot, in milliseconds since the epoch; `charge` is in micro-credits. */
+    ...{ at, requests, errors, charge },
+    /** Latencies in milliseconds; null without requests. */
+    ...{ p50, p95 },
+  };
 }
 
 /** Milliseconds within which a share of the requests ended: the upper end of its bucket. */
