@@ -60,7 +60,6 @@ const listAccounts = defineAdminCommand({
   group: 'accounts',
   name: 'list',
   summary: 'List accounts with their credits, in the order of creation',
-  positionals: [],
   options: v.strictObject(pageOptions),
   list: 'accounts',
   result: v.object({ accounts: v.array(accountShape), hasMore: v.boolean() }),

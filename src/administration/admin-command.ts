@@ -57,7 +57,7 @@ export interface AdminCommand<
   /** All arguments, as text or numbers; the admin API takes the same properties as the command line. */
   readonly options: Schema;
   /** Names of the options that the command line takes by position instead of by flag. */
-  readonly positionals: readonly string[];
+  readonly positionals?: readonly string[];
   /** Whether it creates the store where there is none. */
   readonly createsStore?: boolean;
   /** Command lines without the leading `oriel`, which a test runs in the order of the registry. */

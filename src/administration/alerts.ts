@@ -24,7 +24,6 @@ const list = defineAdminCommand({
   group: 'alerts',
   name: 'list',
   summary: 'Show the latest alerts, newest first',
-  positionals: [],
   options: v.strictObject({
     limit: withDefault(
       integer(1, MAX_ALERTS),

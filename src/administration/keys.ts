@@ -84,7 +84,6 @@ const createKey = defineAdminCommand({
   group: 'keys',
   name: 'create',
   summary: 'Create an API key, and print it this once',
-  positionals: [],
   options: v.strictObject({
     account: fields.accountReference('the account that pays for the key'),
     name: v.optional(fields.newName('name'), 'unnamed'),
@@ -145,7 +144,6 @@ const listKeys = defineAdminCommand({
   group: 'keys',
   name: 'list',
   summary: 'List API keys, of one account or of all, in the order of creation',
-  positionals: [],
   options: v.strictObject({
     account: v.optional(fields.accountReference('only the keys of this account')),
     ...pageOptions,

@@ -233,7 +233,6 @@ const list = defineAdminCommand({
   group: 'models',
   name: 'list',
   summary: 'List models of the configuration file and of the store, with their routes and prices',
-  positionals: [],
   options: v.strictObject({}),
   result: v.object({ models: v.array(modelRecordShape) }),
   examples: ['models list'],

@@ -133,7 +133,6 @@ const list = defineAdminCommand({
   group: 'providers',
   name: 'list',
   summary: 'List providers of the configuration file and of the store',
-  positionals: [],
   options: v.strictObject({}),
   result: v.object({ providers: v.array(providerShape) }),
   examples: ['providers list'],

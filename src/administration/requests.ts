@@ -42,7 +42,6 @@ export const listRequests = defineAdminCommand({
   group: 'requests',
   name: 'list',
   summary: 'List requests that have ended, newest first',
-  positionals: [],
   options: v.strictObject({
     ...ownerConditions,
     limit: withDefault(integer(1, MAX_PAGE), 20, 'how many'),
@@ -111,7 +110,6 @@ const removeRequests = defineAdminCommand({
   group: 'requests',
   name: 'remove',
   summary: 'Delete requests from the log for good, or their bodies alone',
-  positionals: [],
   options: v.strictObject({
     account: v.optional(accountReference('requests of this account')),
     key: v.optional(keyReference('requests of this key')),

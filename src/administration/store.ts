@@ -10,7 +10,6 @@ const audit = defineAdminCommand({
   group: 'store',
   name: 'audit',
   summary: 'Compare every sum of credits with its records',
-  positionals: [],
   options: v.strictObject({}),
   result: v.object({
     accounts: v.number(),
@@ -39,7 +38,6 @@ const listNodes = defineAdminCommand({
   name: 'list',
   isTopLevel: true,
   summary: 'Show the daemons on the store, and daemons that died lately',
-  positionals: [],
   options: v.strictObject({}),
   result: v.object({ nodes: v.array(nodeShape) }),
   examples: ['nodes'],

@@ -65,7 +65,6 @@ const listTeams = defineAdminCommand({
   group: 'teams',
   name: 'list',
   summary: 'List teams with their budgets, of one account or of all, in the order of creation',
-  positionals: [],
   options: v.strictObject({
     account: v.optional(accountReference('only the teams of this account')),
     ...pageOptions,

@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { Failure } from '../failure.ts';
 import { decimal, toCredits } from '../store/credits.ts';
+import { notFound } from '../store/errors.ts';
 import { utcDayOf } from '../store/ledger.ts';
 import type { Store } from '../store/store.ts';
 import {
@@ -10,7 +11,7 @@ import {
   type UsageFilter,
   type UsageSum,
 } from '../store/usage-report.ts';
-import { matchingTeams } from './find.ts';
+import { accountIdOf, matchingTeams } from './find.ts';
 
 /** Usage and credits, as a decimal. */
 export type UsageTotal = ReturnType<typeof totalOf>;
@@ -138,6 +139,24 @@ async function namesIn(
   const names = new Map(all.map(({ id, name }) => [id, name]));
   const isNamed = (dimension: UsageDimension) => ['account', 'team', 'key'].includes(dimension);
   return (dimension, id) => (id !== null && isNamed(dimension) ? (names.get(id) ?? id) : id);
+}
+
+/** A report for the operator. @throws Failure for an unknown account or team */
+export async function reportNamed(
+  store: Store,
+  {
+    account,
+    team,
+    ...options
+  }: ReportOptions & {
+    readonly account?: string | undefined;
+    readonly team?: string | undefined;
+  },
+) {
+  const accountId = await accountIdOf(store, account);
+  const teamIds = team === undefined ? undefined : await teamIdsOf(store, team, accountId);
+  if (teamIds?.size === 0) throw notFound('team', team!);
+  return reportUsage(store, { ...options, accountId, teamIds });
 }
 
 /** Identifiers of the teams with an identifier or a name, removed ones too, of one account or of all. */

@@ -1,7 +1,6 @@
 import * as v from 'valibot';
 import { day, optional, withDefault } from '../schema/fields.ts';
 import { decimal } from '../store/credits.ts';
-import { notFound } from '../store/errors.ts';
 import { isTagDimension, type UsageDimension } from '../store/usage-report.ts';
 import { type AdminTable, defineAdminCommand } from './admin-command.ts';
 import {
@@ -11,13 +10,12 @@ import {
   teamReference,
   usageColumns,
 } from './fields.ts';
-import { accountIdOf, requireKey } from './find.ts';
+import { requireKey } from './find.ts';
 import {
   COUNTS,
   cellOf,
   csvOf,
-  reportUsage,
-  teamIdsOf,
+  reportNamed,
   type UsageRecord,
   type UsageReport,
   type UsageTotal,
@@ -28,7 +26,6 @@ const report = defineAdminCommand({
   name: 'report',
   isTopLevel: true,
   summary: 'Show requests, tokens and credits by account, team, key, model, day and tag',
-  positionals: [],
   options: v.strictObject({
     by: v.optional(usageColumns('group rows by'), 'account,model'),
     from: optional(day(), 'first day (UTC); 29 days before the last by default'),
@@ -40,12 +37,9 @@ const report = defineAdminCommand({
     csv: withDefault(v.boolean(), false, 'print comma-separated values instead of a table'),
   }),
   examples: ['usage', 'usage --by key,model,day --account ci --csv', 'usage --by tag:run'],
-  run: async (store, { by, from, to, account, team, key, model }) => {
-    const accountId = await accountIdOf(store, account);
-    const teamIds = team === undefined ? undefined : await teamIdsOf(store, team, accountId);
-    if (teamIds?.size === 0) throw notFound('team', team!);
+  run: async (store, { csv: _, key, ...options }) => {
     const keyId = key === undefined ? undefined : (await requireKey(store, key)).id;
-    return reportUsage(store, { by, from, to, accountId, teamIds, keyId, model });
+    return reportNamed(store, { ...options, keyId });
   },
   show: (result, { csv }) =>
     csv ? { value: csvOf(result) } : { tables: [tableOf(result)], messages: [summaryOf(result)] },

@@ -158,7 +158,7 @@ export function manyErrors(
   };
 }
 
-/** @param disk in bytes */
+/** Free and total are bytes. */
 export function diskLow(
   { node, free, total }: { node: string; free: number; total: number },
   times: Times,

@@ -5,7 +5,7 @@ import { fieldsOf } from '../../src/schema/fields.ts';
 
 describe.each(
   ADMIN_COMMANDS.map((command) => [`${command.group} ${command.name}`, command] as const),
-)('%s', (_, { options, positionals }) => {
+)('%s', (_, { options, positionals = [] }) => {
   const names = fieldsOf(options).map(({ name }) => name);
 
   it('has only positionals that are options', () => {

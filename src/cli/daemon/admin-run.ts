@@ -47,7 +47,8 @@ export async function readAdminInput(command: AdminCommand, positionals: Flags, 
     given[name] = secret ? await secretOf(flagOf(name), flags[name]) : flags[name];
   }
   const input = { ...given, ...positionals };
-  const label = (name: string) => (command.positionals.includes(name) ? `<${name}>` : flagOf(name));
+  const label = (name: string) =>
+    command.positionals?.includes(name) ? `<${name}>` : flagOf(name);
   // Parsed here for errors that name flags; the daemon parses the input again.
   const options = parseFields(command.options, input, label);
   const settings = () => loadStoreSettings(source);

@@ -243,7 +243,7 @@ function isOptional({ entries }: AdminCommand['options'], name: string): boolean
 }
 
 function definitionOf(command: AdminCommand): CommandDefinition {
-  const { name, summary, options: schema, positionals, examples } = command;
+  const { name, summary, options: schema, positionals = [], examples } = command;
   const fields = positionals.map(
     (positional) => fieldsOf(schema).find((field) => field.name === positional)!,
   );

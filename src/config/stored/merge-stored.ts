@@ -10,7 +10,7 @@ import { SecretKeys } from '../../store/secret-key.ts';
 import { allNames, setUnavailable } from '../catalog/model-names.ts';
 import { crossFaults } from '../loading/check.ts';
 import type { LoadedConfig } from '../loading/load.ts';
-import { type Config, configSchema, type Model, type Provider } from '../settings/schema.ts';
+import { type Config, configSchema } from '../settings/schema.ts';
 
 /** The part of a configuration file that outweighs the store. */
 export type FileCatalog = Pick<LoadedConfig, 'file' | 'settings'>;

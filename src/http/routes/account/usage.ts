@@ -3,13 +3,13 @@ import * as v from 'valibot';
 import {
   COUNTS,
   csvOf,
+  reportNamed,
   reportUsage,
   teamIdsOf,
   type UsageRecord,
   type UsageReport,
 } from '../../../administration/usage-report.ts';
 import { day, field, optional } from '../../../schema/fields.ts';
-import { notFound } from '../../../store/errors.ts';
 import { isTagDimension, USAGE_DIMENSIONS, usageDimensions } from '../../../store/usage-report.ts';
 import { jsonSchemaOf } from '../../openapi/openapi.ts';
 import type { AppContext } from '../../request/app-context.ts';
@@ -185,18 +185,8 @@ export function ownerUsageRoute(server: FastifyInstance, { store }: AppContext):
       }),
     ),
     handler: async ({ query }, reply) => {
-      const { by, account, team, key: keyId, format, ...rest } = query;
-      const found = account === undefined ? undefined : await store.findAccount(account);
-      if (account !== undefined && !found) throw notFound('account', account);
-      const teamIds = team === undefined ? undefined : await teamIdsOf(store, team, found?.id);
-      if (teamIds?.size === 0) throw notFound('team', team!);
-      const report = await reportUsage(store, {
-        ...rest,
-        by: usageDimensions(by)!,
-        accountId: found?.id,
-        keyId,
-        teamIds,
-      });
+      const { by, key: keyId, format, ...rest } = query;
+      const report = await reportNamed(store, { ...rest, by: usageDimensions(by)!, keyId });
       return send(reply, report, format, ({ from, to, rows, total }) => ({
         object: 'list',
         from,
