@@ -8,7 +8,7 @@ import { ExactCache } from '../exchanges/cache/exact-cache.ts';
 import { Failure } from '../failure.ts';
 import type { RequestLimits } from '../http/limits/request-limits.ts';
 import { warnRarely } from '../http/observability/log.ts';
-import { RequestRecorder } from '../http/observability/request-record.ts';
+import { requestRecorder } from '../http/observability/request-record.ts';
 import { admitInBackground, halfOf } from '../http/request/admission.ts';
 import { screenPrompt } from '../safety/prompt-screening.ts';
 import { tagsOf } from '../store/tags.ts';
@@ -83,12 +83,12 @@ export function createBatches(
 ) {
   const { assets } = files;
   const services = { config: () => state.config, store, assets, files };
-  const recorder = new RequestRecorder(state, store, metrics.requestSeries);
+  const record = requestRecorder(state, store.requests, metrics.requestSeries);
   const worker = new BatchWorker({
     ...{ ...services, ...gateways, upstream },
     admit: (holder, load) => admitInBackground(loads, holder, load, halfOf),
     record: ({ answer: text, tags, ...line }, end) =>
-      recorder.add({ ...line, tags: tagsOf(tags), answerCopy: { text } }, end),
+      record({ ...line, tags: tagsOf(tags), answerCopy: { text } }, end),
     onFault: unlessStoreIsDown(warnRarely(log, 'a batch cannot be continued at present')),
   });
   closers.add(() => worker.close());

@@ -5,7 +5,7 @@ import { NO_TAGS } from '../store/tags.ts';
 import { batchRoutes } from './batch/routes.ts';
 import { imageUrlRoutes } from './image-urls/routes.ts';
 import { serverLog } from './observability/log.ts';
-import { RequestRecorder } from './observability/request-record.ts';
+import { requestRecorder } from './observability/request-record.ts';
 import { collectRoutes, documentRoute } from './openapi/openapi.ts';
 import { ownerRoutes } from './owner/routes.ts';
 import type { AppContext } from './request/app-context.ts';
@@ -189,7 +189,7 @@ const NULL_FIELDS = [
 /** Sets x-request-id on every response, and logs and counts every request. */
 function observeRequests(server: FastifyInstance, context: AppContext): void {
   const { log, metrics, draining, alerts } = context;
-  const recorder = new RequestRecorder(context, context.store, metrics.requestSeries);
+  const record = requestRecorder(context, context.store.requests, metrics.requestSeries);
   const logRequest = requestLogger(log);
   for (const name of NULL_FIELDS) server.decorateRequest(name, null as never);
   server.decorateRequest('isObserved', false);
@@ -249,7 +249,7 @@ function observeRequests(server: FastifyInstance, context: AppContext): void {
       alerts.exhausted({ accountId: request.holder.account.id, keyId: key });
     }
     // Every request that costs is a POST; readers of this list would fill it.
-    if (method === 'POST') recorder.add(request, { route, status, elapsed });
+    if (method === 'POST') record(request, { route, status, elapsed });
     if (request.textReport) {
       recordError(request, status, context.store);
       metrics.observeText(request.textReport, request.firstFrameMs, elapsed);

@@ -56,64 +56,57 @@ export interface GenAiRequest {
   readonly elapsed: number;
 }
 
+export type GenAiMetrics = ReturnType<typeof genAiMetrics>;
+
 /** The metrics of the semantic conventions for generative AI, registered where they are sent to a collector. */
-export class GenAiMetrics {
-  readonly #registry: MetricRegistry;
-  readonly #tokens;
-  readonly #durations;
-  readonly #firstTokens;
-  readonly #perToken;
-
-  constructor(registry: MetricRegistry) {
-    this.#registry = registry;
-    this.#tokens = registry.histogram(TOKEN_USAGE, 'Tokens of a request', TOKENS, [
-      ...COMMON,
-      'gen_ai_token_type',
-    ]);
-    this.#durations = registry.histogram(
-      DURATION,
-      'Time from the arrival of a request to the end of its response',
-      DURATIONS,
-      [...COMMON, 'error_type'],
-    );
-    this.#firstTokens = registry.histogram(
-      FIRST_TOKEN,
-      'Time from the arrival of a streamed request to the first event of its answer',
-      FIRST_TOKENS,
-      COMMON,
-    );
-    this.#perToken = registry.histogram(
-      TIME_PER_TOKEN,
-      'Time after the first event of a streamed answer by output tokens after the first',
-      PER_TOKEN,
-      COMMON,
-    );
-  }
-
-  observe({ operation, report, provider, error, firstFrameMs, elapsed }: GenAiRequest): void {
-    const { model, usage } = report;
-    if (model === null) return;
-    const labels = {
-      gen_ai_operation_name: operation,
-      gen_ai_provider_name: provider,
-      gen_ai_request_model: model,
-    };
-    const own = error === null ? labels : { ...labels, error_type: error };
-    this.#durations.observe(own, elapsed / 1000);
-    if (usage !== null) {
-      this.#tokens.observe({ ...labels, gen_ai_token_type: 'input' }, usage.input);
-      if (operation !== 'embeddings' && operation !== 'rerank') {
-        this.#tokens.observe({ ...labels, gen_ai_token_type: 'output' }, usage.output);
+export function genAiMetrics(registry: MetricRegistry) {
+  const tokens = registry.histogram(TOKEN_USAGE, 'Tokens of a request', TOKENS, [
+    ...COMMON,
+    'gen_ai_token_type',
+  ]);
+  const durations = registry.histogram(
+    DURATION,
+    'Time from the arrival of a request to the end of its response',
+    DURATIONS,
+    [...COMMON, 'error_type'],
+  );
+  const firstTokens = registry.histogram(
+    FIRST_TOKEN,
+    'Time from the arrival of a streamed request to the first event of its answer',
+    FIRST_TOKENS,
+    COMMON,
+  );
+  const perToken = registry.histogram(
+    TIME_PER_TOKEN,
+    'Time after the first event of a streamed answer by output tokens after the first',
+    PER_TOKEN,
+    COMMON,
+  );
+  return {
+    observe({ operation, report, provider, error, firstFrameMs, elapsed }: GenAiRequest): void {
+      const { model, usage } = report;
+      if (model === null) return;
+      const labels = {
+        gen_ai_operation_name: operation,
+        gen_ai_provider_name: provider,
+        gen_ai_request_model: model,
+      };
+      const own = error === null ? labels : { ...labels, error_type: error };
+      durations.observe(own, elapsed / 1000);
+      if (usage !== null) {
+        tokens.observe({ ...labels, gen_ai_token_type: 'input' }, usage.input);
+        if (operation !== 'embeddings' && operation !== 'rerank') {
+          tokens.observe({ ...labels, gen_ai_token_type: 'output' }, usage.output);
+        }
       }
-    }
-    if (firstFrameMs === null || error !== null) return;
-    this.#firstTokens.observe(labels, firstFrameMs / 1000);
-    if (usage === null || usage.output < 2) return;
-    this.#perToken.observe(labels, (elapsed - firstFrameMs) / 1000 / (usage.output - 1));
-  }
-
-  /** Removes the metrics from the registry. */
-  remove(): void {
-    for (const name of Object.keys(NAMES)) this.#registry.removeSingleMetric(name);
-  }
+      if (firstFrameMs === null || error !== null) return;
+      firstTokens.observe(labels, firstFrameMs / 1000);
+      if (usage === null || usage.output < 2) return;
+      perToken.observe(labels, (elapsed - firstFrameMs) / 1000 / (usage.output - 1));
+    },
+    /** Removes the metrics from the registry. */
+    remove(): void {
+      for (const name of Object.keys(NAMES)) registry.removeSingleMetric(name);
+    },
+  };
 }

@@ -5,7 +5,7 @@ import type { MetricFamily } from '../../telemetry/metric-data.ts';
 import type { MetricSource } from '../../telemetry/telemetry.ts';
 import type { Usage } from '../../text/canonical/events.ts';
 import type { TextReport } from '../../text/canonical/report.ts';
-import { GenAiMetrics, OTLP_NAMES } from './gen-ai-metrics.ts';
+import { type GenAiMetrics, genAiMetrics, OTLP_NAMES } from './gen-ai-metrics.ts';
 import { addedText, type MetricFamilies, MetricRegistry } from './metric-registry.ts';
 import { RequestSeries } from './request-series.ts';
 
@@ -141,7 +141,7 @@ export class Metrics extends MetricRegistry {
   observeGenAi(isSent: boolean): void {
     if (isSent === (this.genAi !== null)) return;
     this.genAi?.remove();
-    this.genAi = isSent ? new GenAiMetrics(this) : null;
+    this.genAi = isSent ? genAiMetrics(this) : null;
   }
 
   /** @param count spans, or exports of metrics */

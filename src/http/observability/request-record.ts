@@ -126,37 +126,25 @@ function attemptsOf(
 const MAX_STRANGERS = 120;
 const MINUTE_MS = 60_000;
 
-/** Adds requests to the log, and to the series of the last day. */
-export class RequestRecorder {
-  readonly #settings: { readonly config: RecordSettings };
-  readonly #store: { readonly requests: Pick<RequestLog, 'add'> };
-  readonly #series: RequestSeries;
-  #minute = 0;
-  #strangers = 0;
-
-  constructor(
-    settings: { readonly config: RecordSettings },
-    store: { readonly requests: Pick<RequestLog, 'add'> },
-    series: RequestSeries,
-  ) {
-    this.#settings = settings;
-    this.#store = store;
-    this.#series = series;
-  }
-
-  add(request: Recorded, end: RequestEnd): void {
-    if (request.holder || this.#admitsStranger()) {
-      const added = recordOf(request, end, this.#settings.config);
-      this.#series.addRecord(added.record);
-      this.#store.requests.add(added);
-    }
-  }
-
-  #admitsStranger(): boolean {
-    const minute = Math.floor(performance.now() / MINUTE_MS);
-    if (minute !== this.#minute) this.#strangers = 0;
-    this.#minute = minute;
-    this.#strangers += 1;
-    return this.#strangers <= MAX_STRANGERS;
-  }
+/** A function that adds requests to the log, and to the series of the last day. */
+export function requestRecorder(
+  settings: { readonly config: RecordSettings },
+  log: Pick<RequestLog, 'add'>,
+  series: RequestSeries,
+): (request: Recorded, end: RequestEnd) => void {
+  let minute = 0;
+  let strangers = 0;
+  const admitsStranger = () => {
+    const now = Math.floor(performance.now() / MINUTE_MS);
+    if (now !== minute) strangers = 0;
+    minute = now;
+    strangers += 1;
+    return strangers <= MAX_STRANGERS;
+  };
+  return (request, end) => {
+    if (!request.holder && !admitsStranger()) return;
+    const added = recordOf(request, end, settings.config);
+    series.addRecord(added.record);
+    log.add(added);
+  };
 }

@@ -76,7 +76,7 @@ interface DocumentOptions {
 export async function collectRoutes(
   server: FastifyInstance,
   { version, url: serverUrl }: DocumentOptions,
-): Promise<() => JsonDocument> {
+): Promise<() => SendDocument> {
   // A shared schema: every endpoint refers to it twice, and it lists all error codes.
   server.addSchema({ $id: ERROR_SCHEMA, ...jsonSchemaOf(errorBody, 'output') });
   await server.register(swagger, {
@@ -116,14 +116,14 @@ export async function collectRoutes(
       };
     },
   });
-  let json: JsonDocument | undefined;
+  let send: SendDocument | undefined;
   return () => {
-    if (json) return json;
+    if (send) return send;
     const servers = serverUrl && { servers: [{ url: serverUrl() }] };
     const document = server.swagger();
     const paths = inOrder(document.paths ?? {});
-    json = new JsonDocument(jsonLine({ ...document, paths, ...servers }));
-    return json;
+    send = documentSender(jsonLine({ ...document, paths, ...servers }));
+    return send;
   };
 }
 
@@ -146,33 +146,28 @@ function responseOf(declared: unknown): JsonSchema {
   return { description: 'Success', ...schema };
 }
 
-/** A JSON document in memory: all responses share its bytes. */
-export class JsonDocument {
-  readonly #bytes: Buffer;
-  readonly #tag: string;
+/** Sends a JSON document, whose bytes all responses share, or 304 if the client has it. */
+type SendDocument = (request: FastifyRequest, reply: FastifyReply) => FastifyReply;
 
-  constructor(text: string) {
-    this.#bytes = Buffer.from(text);
-    this.#tag = `"${createHash('sha256').update(this.#bytes).digest('base64url')}"`;
-  }
-
-  /** Sends the document, or 304 if the client has it. */
-  send({ headers }: FastifyRequest, reply: FastifyReply): FastifyReply {
-    reply.headers({ etag: this.#tag, 'cache-control': 'no-cache' });
-    if (matchesTag(headers['if-none-match'], this.#tag)) return reply.code(304).send();
-    return reply.type('application/json; charset=utf-8').send(this.#bytes);
-  }
+function documentSender(text: string): SendDocument {
+  const bytes = Buffer.from(text);
+  const tag = `"${createHash('sha256').update(bytes).digest('base64url')}"`;
+  return ({ headers }, reply) => {
+    reply.headers({ etag: tag, 'cache-control': 'no-cache' });
+    if (matchesTag(headers['if-none-match'], tag)) return reply.code(304).send();
+    return reply.type('application/json; charset=utf-8').send(bytes);
+  };
 }
 
 /** Serves `/openapi.json`. */
-export function documentRoute(server: FastifyInstance, document: () => JsonDocument): void {
+export function documentRoute(server: FastifyInstance, document: () => SendDocument): void {
   addEndpoint(server, {
     path: 'GET /openapi.json',
     tag: 'Operation',
     summary: 'This document',
     isPublic: true,
     answer: { type: 'object', description: 'OpenAPI 3.1', additionalProperties: true },
-    handler: async (request, reply) => document().send(request, reply),
+    handler: async (request, reply) => document()(request, reply),
   });
 }
 

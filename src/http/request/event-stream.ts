@@ -21,7 +21,7 @@ const KEY_CHECK_MS = 10_000;
 export type SendFrames = (frames: string) => void;
 
 /** What a stream has. */
-interface EventSource {
+export interface EventSource {
   /** @returns ends the subscription */
   subscribe(send: SendFrames): () => void;
   /** Sends the first events. */

@@ -42,28 +42,25 @@ const MEDIA_TYPES: Readonly<Record<string, string>> = {
 /** Content codings of a file, the smallest first. */
 const CODINGS = { br: '.br', gzip: '.gz', identity: '' } as const;
 
-/** A file of the console in each content coding, as the build made it. */
-class ConsoleFile {
-  readonly #type: string;
-  readonly #bodies: readonly (readonly [coding: string, bytes: Buffer])[];
+type Send = (request: FastifyRequest, reply: FastifyReply) => FastifyReply;
 
-  constructor(path: string) {
-    this.#type = MEDIA_TYPES[extname(path)]!;
-    this.#bodies = Object.entries(CODINGS).map(([coding, end]) => [
-      coding,
-      readFileSync(path + end),
-    ]);
-  }
-
-  /** Sends the file; its name contains a hash of its content, so that browsers never ask again. */
-  send({ headers }: FastifyRequest, reply: FastifyReply): FastifyReply {
+/**
+ * Sends a file of the console in a content coding, as the build made it. Its name contains a hash of its content, so
+ * that browsers never ask again.
+ */
+function fileSender(path: string): Send {
+  const type = MEDIA_TYPES[extname(path)]!;
+  const bodies = Object.entries(CODINGS).map(([coding, end]) => {
+    return [coding, readFileSync(path + end)] as const;
+  });
+  return ({ headers }, reply) => {
     const accepted = headers['accept-encoding'];
-    const [coding, bytes] = this.#bodies.find(([one]) => accepts(accepted, one))!;
+    const [coding, bytes] = bodies.find(([one]) => accepts(accepted, one))!;
     reply.headers({ ...HEADERS, 'cache-control': 'public, max-age=31536000, immutable' });
     vary(reply, 'accept-encoding');
     if (coding !== 'identity') reply.header('content-encoding', coding);
-    return reply.type(this.#type).send(bytes);
-  }
+    return reply.type(type).send(bytes);
+  };
 }
 
 /** Whether an `Accept-Encoding` allows a coding (RFC 9110 §12.5.3). */
@@ -78,21 +75,14 @@ function vary(reply: FastifyReply, name: string): void {
   reply.header('vary', reply.hasHeader('vary') ? `origin, ${name}` : name);
 }
 
-/** The page, whose addresses are relative: the server may be below a path of another. */
-class ConsolePage {
-  readonly #template: string;
-  readonly #tag: string;
-
-  constructor(template: string) {
-    this.#template = template;
-    this.#tag = `"${createHash('sha256').update(template).digest('base64url')}"`;
-  }
-
-  send({ url, headers }: FastifyRequest, reply: FastifyReply): FastifyReply {
+/** Sends the page, whose addresses are relative: the server may be below a path of another. */
+function pageSender(template: string): Send {
+  const hash = createHash('sha256').update(template).digest('base64url');
+  return ({ url, headers }, reply) => {
     const path = url.split('?', 1)[0]!;
     const depth = path.split('/').length - 2;
     if (depth > MAX_DEPTH) throw unknownEndpoint(path, false);
-    const tag = this.#tag.replace(/"$/, `-${depth}"`);
+    const tag = `"${hash}-${depth}"`;
     reply.headers({
       ...HEADERS,
       'content-security-policy': CONTENT_POLICY,
@@ -103,8 +93,8 @@ class ConsolePage {
     const assets = `${'../'.repeat(depth)}console/assets`;
     return reply
       .type('text/html; charset=utf-8')
-      .send(Buffer.from(this.#template.replaceAll('%ASSETS%', assets)));
-  }
+      .send(Buffer.from(template.replaceAll('%ASSETS%', assets)));
+  };
 }
 
 /** Serves the console from memory: one page for all addresses of its views, and the files that it loads. */
@@ -114,18 +104,19 @@ export function consolePage(server: FastifyInstance): void {
   const files = new Map(
     readdirSync(folder)
       .filter((name) => Object.hasOwn(MEDIA_TYPES, extname(name)))
-      .map((name) => [name, new ConsoleFile(join(folder, name))]),
+      .map((name) => [name, fileSender(join(folder, name))]),
   );
-  const page = new ConsolePage(readFileSync(index, 'utf8'));
+  const sendPage = pageSender(readFileSync(index, 'utf8'));
   const schema = { hide: true };
-  server.get('/console', { schema }, async (request, reply) => page.send(request, reply));
-  server.get('/console/*', { schema }, async (request, reply) => page.send(request, reply));
+  for (const path of ['/console', '/console/*']) {
+    server.get(path, { schema }, async (request, reply) => sendPage(request, reply));
+  }
   server.get<{ Params: { name: string } }>(
     '/console/assets/:name',
     { schema },
     async (request, reply) => {
-      const file = files.get(request.params.name);
-      if (file) return file.send(request, reply);
+      const send = files.get(request.params.name);
+      if (send) return send(request, reply);
       throw unknownEndpoint(request.url, false);
     },
   );

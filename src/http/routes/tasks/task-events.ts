@@ -4,7 +4,7 @@ import { isTerminal, type Task } from '../../../store/task.ts';
 import { EVENT_STREAM } from '../../openapi/openapi.ts';
 import type { AppContext } from '../../request/app-context.ts';
 import { addEndpoint } from '../../request/endpoint.ts';
-import { type SendFrames, streamEvents } from '../../request/event-stream.ts';
+import { type EventSource, type SendFrames, streamEvents } from '../../request/event-stream.ts';
 
 /** Tasks that a stream begins with, of each state. */
 const SNAPSHOT = 100;
@@ -23,61 +23,52 @@ export function taskEventRoutes(server: FastifyInstance, context: AppContext): v
     // Its answer would never end and take a place.
     exposeHeadRoute: false,
     handler: async (request, reply) => {
-      await streamEvents(context, request, reply, new TaskStream(context, request));
+      await streamEvents(context, request, reply, taskStream(context, request));
       return reply;
     },
   });
 }
 
 /** The events of one connection. */
-class TaskStream {
-  readonly #context: AppContext;
-  readonly #request: FastifyRequest;
+function taskStream(context: AppContext, { holder, headers }: FastifyRequest): EventSource {
+  const { store, taskEvents, publicUrl } = context;
+  const accountId = holder.account.id;
   /** Events that wait for the snapshot; null once it is sent. */
-  #waiting: Task[] | null = [];
-
-  constructor(context: AppContext, request: FastifyRequest) {
-    this.#context = context;
-    this.#request = request;
-  }
-
-  subscribe(send: SendFrames): () => void {
-    return this.#context.taskEvents.subscribe(this.#request.holder.account.id, (task) => {
-      if (this.#waiting === null) this.#send(send, task);
-      else this.#waiting.push(task);
-    });
-  }
-
-  /** Sends the state at the beginning, then what changed while it was read. */
-  async begin(send: SendFrames): Promise<void> {
-    const { store } = this.#context;
-    const accountId = this.#request.holder.account.id;
-    const since = Number(this.#request.headers['last-event-id'] ?? Number.NaN);
-    const page = { limit: SNAPSHOT };
-    const lists = await Promise.all([
-      store.listTasks({ accountId, status: 'pending' }, page),
-      store.listTasks({ accountId, status: 'processing' }, page),
-      Number.isNaN(since) ? [] : store.listTasks({ accountId }, page),
-    ]);
-    const [pending, processing, newest] = lists;
-    const complete = lists.every(({ length }) => length < SNAPSHOT);
-    const changed = newest.filter(({ updatedAt }) => updatedAt >= since);
-    const tasks = new Map(
-      [...changed.reverse(), ...processing, ...pending].map((task) => [task.id, task]),
-    );
-    send(`event: open\ndata: ${JSON.stringify({ type: 'open', complete })}\n\n`);
-    for (const task of tasks.values()) this.#send(send, task);
-    for (const task of this.#waiting!) {
-      const sent = tasks.get(task.id);
-      const isOld = sent && (isTerminal(sent.status) || sent.updatedAt > task.updatedAt);
-      if (!isOld) this.#send(send, task);
-    }
-    this.#waiting = null;
-  }
-
+  let waiting: Task[] | null = [];
   /** A client resumes by Last-Event-ID. */
-  #send(send: SendFrames, task: Task): void {
-    const data = JSON.stringify(taskRecord(task, this.#context.publicUrl));
+  const sendTask = (send: SendFrames, task: Task) => {
+    const data = JSON.stringify(taskRecord(task, publicUrl));
     send(`id: ${task.updatedAt}\nevent: task\ndata: ${data}\n\n`);
-  }
+  };
+  return {
+    subscribe: (send) =>
+      taskEvents.subscribe(accountId, (task) => {
+        if (waiting === null) sendTask(send, task);
+        else waiting.push(task);
+      }),
+    /** Sends the state at the beginning, then what changed while it was read. */
+    async begin(send) {
+      const since = Number(headers['last-event-id'] ?? Number.NaN);
+      const page = { limit: SNAPSHOT };
+      const lists = await Promise.all([
+        store.listTasks({ accountId, status: 'pending' }, page),
+        store.listTasks({ accountId, status: 'processing' }, page),
+        Number.isNaN(since) ? [] : store.listTasks({ accountId }, page),
+      ]);
+      const [pending, processing, newest] = lists;
+      const complete = lists.every(({ length }) => length < SNAPSHOT);
+      const changed = newest.filter(({ updatedAt }) => updatedAt >= since);
+      const tasks = new Map(
+        [...changed.reverse(), ...processing, ...pending].map((task) => [task.id, task]),
+      );
+      send(`event: open\ndata: ${JSON.stringify({ type: 'open', complete })}\n\n`);
+      for (const task of tasks.values()) sendTask(send, task);
+      for (const task of waiting!) {
+        const sent = tasks.get(task.id);
+        const isOld = sent && (isTerminal(sent.status) || sent.updatedAt > task.updatedAt);
+        if (!isOld) sendTask(send, task);
+      }
+      waiting = null;
+    },
+  };
 }
