@@ -7,10 +7,11 @@ import {
 import type { Reservation } from '../../store/budgets.ts';
 import type { KeyHolder, Store } from '../../store/store.ts';
 import type { TextRequest } from '../canonical/canonical.ts';
-import type { Usage } from '../canonical/events.ts';
+import { NO_USAGE, type Usage } from '../canonical/events.ts';
+import { sumOf } from '../dialects/usage.ts';
 import { type Bounds, costOf, largestCost } from './cost.ts';
 import { inputSizesOf, MAX_UNKNOWN_INPUT } from './input-size.ts';
-import { inputPartsOf, NO_USAGE, sumOfUsages } from './usage.ts';
+import { inputPartsOf } from './usage.ts';
 import type { ObservedAnswer } from './usage-tracker.ts';
 
 /** The usage of one of the requests. */
@@ -174,7 +175,8 @@ function meterOf(
     });
     const reported = usages.map(({ usage }) => usage);
     const charged = bounds === null ? reported : within(usages, bounds);
-    const [used, all] = [sumOfUsages(charged), sumOfUsages(reported)];
+    const used = sumOf(charged) ?? NO_USAGE;
+    const all = sumOf(reported) ?? NO_USAGE;
     const excess = used.input < all.input || used.output < all.output ? all : null;
     if (hasEnded) return { used, charge: 0, excess };
     hasEnded = true;

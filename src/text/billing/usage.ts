@@ -1,27 +1,5 @@
 import type { Usage } from '../canonical/events.ts';
 
-export const NO_USAGE: Usage = {
-  input: 0,
-  output: 0,
-  cachedInput: 0,
-  cacheWrite: 0,
-  reasoning: null,
-};
-
-export function sumOfUsages(usages: readonly Usage[]): Usage {
-  if (usages.length === 1) return usages[0]!;
-  const sum = { input: 0, output: 0, cachedInput: 0, cacheWrite: 0, cacheWrite1h: 0, reasoning: 0 };
-  for (const usage of usages) {
-    sum.input += usage.input;
-    sum.output += usage.output;
-    sum.cachedInput += usage.cachedInput;
-    sum.cacheWrite += usage.cacheWrite;
-    sum.cacheWrite1h += usage.cacheWrite1h ?? 0;
-    sum.reasoning += usage.reasoning ?? 0;
-  }
-  return sum;
-}
-
 /** The input of one request by its prices: parts that add up to it, also where the provider reports larger ones. */
 export function inputPartsOf({ input, cachedInput, cacheWrite, cacheWrite1h = 0 }: Usage) {
   const cached = Math.min(cachedInput, input);

@@ -17,6 +17,15 @@ export interface Usage {
   readonly reasoning: number | null;
 }
 
+/** The usage of an answer before anything was counted. */
+export const NO_USAGE: Usage = {
+  input: 0,
+  output: 0,
+  cachedInput: 0,
+  cacheWrite: 0,
+  reasoning: null,
+};
+
 export type FinishReason = 'stop' | 'length' | 'tool-calls' | 'refusal' | 'pause' | 'other';
 
 /** A web page that a text cites. */

@@ -1,7 +1,7 @@
 import { isObject, textOf } from '../../schema/untrusted.ts';
-import { NO_USAGE, tokensIn } from '../billing/usage.ts';
+import { tokensIn } from '../billing/usage.ts';
 import type { TextRequest } from '../canonical/canonical.ts';
-import type { Usage } from '../canonical/events.ts';
+import { NO_USAGE, type Usage } from '../canonical/events.ts';
 import type { Target } from '../dialects/dialect.ts';
 import { dialectNamed } from '../dialects/registry.ts';
 import { unsupportedSetting } from '../dialects/request-errors.ts';

@@ -1,7 +1,7 @@
 import type { KeyHolder } from '../../store/store.ts';
 import { costOf, largestCost } from '../billing/cost.ts';
 import type { Charge, Ledger } from '../billing/meter.ts';
-import { NO_USAGE } from '../billing/usage.ts';
+import { NO_USAGE } from '../canonical/events.ts';
 import type { Estimates, RowAnswer } from './row.ts';
 
 interface MeterOptions {

@@ -1,9 +1,7 @@
 import { answerSeconds } from '../../store/answer-identity.ts';
-import type { Usage } from '../canonical/events.ts';
+import { NO_USAGE } from '../canonical/events.ts';
 import { dialectNamed } from '../dialects/registry.ts';
 import type { Stage } from './stage.ts';
-
-const NOTHING: Usage = { input: 0, output: 0, cachedInput: 0, cacheWrite: 0, reasoning: null };
 
 /**
  * Answers a checked request without output, in place of a provider. A later request continues it by its identifier, and
@@ -11,13 +9,13 @@ const NOTHING: Usage = { input: 0, output: 0, cachedInput: 0, cacheWrite: 0, rea
  */
 export const warmUp: Stage = (execution) => {
   const { call, request, modelId } = execution;
-  execution.context = { request, created: answerSeconds(), estimatedUsage: () => NOTHING };
+  execution.context = { request, created: answerSeconds(), estimatedUsage: () => NO_USAGE };
   const dialect = dialectNamed(call.dialect);
   const encoder = dialect.encodeEvents(execution.context);
   execution
     .openStream(undefined, dialect)
     .write(encoder.push({ type: 'start', id: null, model: modelId }));
-  const end = { reason: 'stop', raw: null, stopSequence: null, usage: NOTHING } as const;
+  const end = { reason: 'stop', raw: null, stopSequence: null, usage: NO_USAGE } as const;
   execution.outcome = {
     body: null,
     end: encoder.push({ type: 'finish', ...end }),

@@ -2,12 +2,12 @@ import { Failure } from '../../../failure.ts';
 import { upstreamFailure } from '../../../routing/upstream-failure.ts';
 import { isObject } from '../../../schema/untrusted.ts';
 import type { Json } from '../../canonical/canonical.ts';
-import type { FinishReason, TextEvent } from '../../canonical/events.ts';
+import type { FinishReason, TextEvent, Usage } from '../../canonical/events.ts';
 import { AnswerDecoder } from '../answer-decoder.ts';
 import { invalidAnswer } from '../answer-errors.ts';
 import type { DecodeContext } from '../dialect.ts';
 import { type BlockDecoder, type BlockSink, impliedBlock, startBlock } from './block-decoders.ts';
-import { type Counts, counted, NOTHING_COUNTED, usageOf } from './usage.ts';
+import { usageOf } from './usage.ts';
 
 const REASONS = new Map<unknown, FinishReason>([
   ['end_turn', 'stop'],
@@ -25,7 +25,7 @@ const DELTA = 'content_block_delta';
 export class MessagesDecoder extends AnswerDecoder {
   readonly #sink: BlockSink;
   #id: unknown;
-  #counts: Counts = NOTHING_COUNTED;
+  #usage: Usage | null = null;
   #blocks = 0;
   #hasCalls = false;
   /** Index of the open block. */
@@ -66,7 +66,7 @@ export class MessagesDecoder extends AnswerDecoder {
         return;
       case 'message_delta':
         this.start(null, null);
-        this.#counts = counted(this.#counts, event['usage']);
+        this.#usage = usageOf(event['usage'], this.#usage);
         if (isObject(event['delta'])) this.#readStop(event['delta']);
         return;
       case 'message_stop':
@@ -89,9 +89,8 @@ export class MessagesDecoder extends AnswerDecoder {
     }
     this.start(message['id'], message['model']);
     this.#id = message['id'];
-    this.#counts = counted(NOTHING_COUNTED, message['usage']);
-    const usage = usageOf(this.#counts);
-    if (usage !== null) this.emit({ type: 'usage', usage });
+    this.#usage = usageOf(message['usage']);
+    if (this.#usage) this.emit({ type: 'usage', usage: this.#usage });
     this.#stop = {};
     this.#readStop(message);
     const { content } = message;
@@ -175,7 +174,7 @@ export class MessagesDecoder extends AnswerDecoder {
       reason: this.#hasCalls && (reason === 'stop' || reason === 'other') ? 'tool-calls' : reason,
       raw: typeof raw === 'string' ? raw : null,
       stopSequence: typeof sequence === 'string' ? sequence : null,
-      usage: usageOf(this.#counts),
+      usage: this.#usage,
     });
   }
 }

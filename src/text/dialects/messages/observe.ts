@@ -3,7 +3,7 @@ import { isObject, objectOf, textsOf } from '../../../schema/untrusted.ts';
 import type { Usage } from '../../canonical/events.ts';
 import { outputCounter } from '../count-output.ts';
 import type { AnswerObserver, Observation } from '../dialect.ts';
-import { counted, countsOf, NOTHING_COUNTED, usageOf } from './usage.ts';
+import { usageOf } from './usage.ts';
 
 /** Pings and `message_start` come before errors as well. */
 const OUTPUT = /"type"\s*:\s*"(?:content_block|message_delta|message_stop)/;
@@ -29,11 +29,11 @@ export const observer: AnswerObserver = {
         return {};
     }
   },
-  observeAnswer: (body) => ({ usage: usageOf(counted(NOTHING_COUNTED, body['usage'])), body }),
+  observeAnswer: (body) => ({ usage: usageOf(body['usage']), body }),
   finishReasons: (body) => textsOf([body['stop_reason'], objectOf(body['delta'])['stop_reason']]),
 };
 
 function observedUsage(reported: unknown, before: Usage | null): Observation {
-  const usage = usageOf(counted(before ? countsOf(before) : NOTHING_COUNTED, reported));
+  const usage = usageOf(reported, before);
   return usage === null ? {} : { usage };
 }

@@ -1,94 +1,58 @@
 import { countOf, isObject, objectOf } from '../../../schema/untrusted.ts';
 import type { Json } from '../../canonical/canonical.ts';
-import type { Usage } from '../../canonical/events.ts';
+import { NO_USAGE, type Usage } from '../../canonical/events.ts';
 
-/** Token counts of the messages format so far; null if not reported. `input` excludes cached tokens. */
-export interface Counts {
-  readonly input: number | null;
-  readonly output: number | null;
-  readonly cacheRead: number | null;
-  readonly cacheWrite: number | null;
-  /** The part of `cacheWrite` that the cache keeps for an hour. */
-  readonly cacheWrite1h: number | null;
-  readonly reasoning: number | null;
+/** Input that neither came from a cache nor was written to one: the `input_tokens` of this format. */
+function plainInputOf({ input, cachedInput, cacheWrite }: Usage): number {
+  return Math.max(0, input - cachedInput - cacheWrite);
 }
 
-export const NOTHING_COUNTED: Counts = {
-  input: null,
-  output: null,
-  cacheRead: null,
-  cacheWrite: null,
-  cacheWrite1h: null,
-  reasoning: null,
-};
-
-/** Updates counts by a usage report: each count is of the whole message so far. */
-export function counted(before: Counts, reported: unknown): Counts {
+/**
+ * The usage of a message so far; null if nothing was counted.
+ *
+ * @param before the usage of earlier reports, since each has only some of the counts
+ */
+export function usageOf(reported: unknown, before: Usage | null = null): Usage | null {
   if (!isObject(reported)) return before;
-  const details = reported['output_tokens_details'];
-  const thinking = isObject(details) ? countOf(details['thinking_tokens']) : null;
+  const count = (name: string) => countOf(reported[name]);
+  const input = count('input_tokens');
+  const output = count('output_tokens');
+  const cacheRead = count('cache_read_input_tokens');
   const written = objectOf(reported['cache_creation']);
   const fiveMinutes = countOf(written['ephemeral_5m_input_tokens']);
   const hour = countOf(written['ephemeral_1h_input_tokens']);
   const sum = fiveMinutes === null && hour === null ? null : (fiveMinutes ?? 0) + (hour ?? 0);
+  const allWritten = count('cache_creation_input_tokens') ?? sum;
+  if ([input, output, cacheRead, allWritten].every((one) => one === null) && !before) return null;
+  const cachedInput = cacheRead ?? before?.cachedInput ?? 0;
+  const cacheWrite = allWritten ?? before?.cacheWrite ?? 0;
+  const cacheWrite1h = Math.min(hour ?? before?.cacheWrite1h ?? 0, cacheWrite);
+  const { thinking_tokens: thinking } = objectOf(reported['output_tokens_details']);
   return {
-    input: countOf(reported['input_tokens']) ?? before.input,
-    output: countOf(reported['output_tokens']) ?? before.output,
-    cacheRead: countOf(reported['cache_read_input_tokens']) ?? before.cacheRead,
-    cacheWrite: countOf(reported['cache_creation_input_tokens']) ?? sum ?? before.cacheWrite,
-    cacheWrite1h: hour ?? before.cacheWrite1h,
-    reasoning: thinking ?? before.reasoning,
-  };
-}
-
-/** The usage of counts; null if nothing was counted. */
-export function usageOf(counts: Counts): Usage | null {
-  const { input, output, cacheRead, cacheWrite, cacheWrite1h, reasoning } = counts;
-  if (input === null && output === null && cacheRead === null && cacheWrite === null) return null;
-  const cachedInput = cacheRead ?? 0;
-  const written = cacheWrite ?? 0;
-  const writtenForAnHour = Math.min(cacheWrite1h ?? 0, written);
-  return {
-    input: (input ?? 0) + cachedInput + written,
-    output: output ?? 0,
+    input: (input ?? (before && plainInputOf(before)) ?? 0) + cachedInput + cacheWrite,
+    output: output ?? before?.output ?? 0,
     cachedInput,
-    cacheWrite: written,
-    ...(writtenForAnHour > 0 && { cacheWrite1h: writtenForAnHour }),
-    reasoning,
-  };
-}
-
-/** The counts that make up a usage. */
-export function countsOf(usage: Usage): Counts {
-  const { input, output, cachedInput, cacheWrite, cacheWrite1h = 0, reasoning } = usage;
-  return {
-    input: Math.max(0, input - cachedInput - cacheWrite),
-    output,
-    cacheRead: cachedInput,
     cacheWrite,
-    cacheWrite1h,
-    reasoning,
+    ...(cacheWrite1h > 0 && { cacheWrite1h }),
+    reasoning: countOf(thinking) ?? before?.reasoning ?? null,
   };
 }
 
 /** A usage in the messages format, with zeros for unknown counts. */
 export function usageObject(usage: Usage | null): Json {
-  const { input, output, cacheRead, cacheWrite, cacheWrite1h, reasoning } = usage
-    ? countsOf(usage)
-    : NOTHING_COUNTED;
-  const written = cacheWrite ?? 0;
-  const writtenForAnHour = Math.min(cacheWrite1h ?? 0, written);
+  const { output, cachedInput, cacheWrite, cacheWrite1h = 0, reasoning } = usage ?? NO_USAGE;
+  const writtenForAnHour = Math.min(cacheWrite1h, cacheWrite);
   return {
-    input_tokens: input ?? 0,
-    cache_creation_input_tokens: written,
-    cache_read_input_tokens: cacheRead ?? 0,
-    ...(written > 0 && {
+    input_tokens: plainInputOf(usage ?? NO_USAGE),
+    cache_creation_input_tokens: cacheWrite,
+    cache_read_input_tokens: cachedInput,
+    ...(cacheWrite > 0 && {
       cache_creation: {
-        ephemeral_5m_input_tokens: written - writtenForAnHour,
+        ephemeral_5m_input_tokens: cacheWrite - writtenForAnHour,
         ephemeral_1h_input_tokens: writtenForAnHour,
       },
     }),
-    output_tokens: output ?? 0,
+    output_tokens: output,
     ...(reasoning !== null && { output_tokens_details: { thinking_tokens: reasoning } }),
   };
 }
