@@ -6,8 +6,8 @@ import { type AnsweredReasoning, detailsOf } from './reasoning.ts';
 const ID_LENGTH = 29;
 
 /** An id in the form of OpenAI's. */
-export function newCompletionId(): string {
-  return `chatcmpl-${answerText(ID_LENGTH)}`;
+export function newCompletionId(prefix: 'chatcmpl' | 'cmpl'): string {
+  return `${prefix}-${answerText(ID_LENGTH)}`;
 }
 
 const REASONS: Readonly<Record<FinishReason, string>> = {

@@ -1,53 +1,57 @@
 import type { Failure } from '../../../failure.ts';
 import type { Json } from '../../canonical/canonical.ts';
-import type { TextEvent, Usage } from '../../canonical/events.ts';
+import type { TextEvent } from '../../canonical/events.ts';
 import { untranslatableBlock } from '../answer-errors.ts';
-import type { EncodeContext, EventEncoder } from '../dialect.ts';
-import { openaiUsage, sumOf } from '../usage.ts';
+import { Choice, ChoicesEncoder, type CourseEvent } from '../choices-encoder.ts';
+import type { EncodeContext } from '../dialect.ts';
+import { openaiUsage } from '../usage.ts';
 import { finishReasonOf, MessageLayout, newCompletionId } from './answer.ts';
 
 const DONE = 'data: [DONE]\n\n';
 
 type CallEvent = Extract<TextEvent, { readonly type: 'tool-start' | 'tool-delta' | 'tool-end' }>;
 
-/** One of the `n` choices. */
-interface Choice {
+/** One of the `n` answers. */
+class ChatChoice extends Choice {
   /** Beginning of each frame, up to the content of its delta. */
   readonly head: string;
-  readonly layout: MessageLayout;
+  readonly layout = new MessageLayout();
   /** Whether the role was sent. */
-  started: boolean;
+  started = false;
   /** Whether the current call has arguments so far. */
-  hasArguments: boolean;
+  hasArguments = false;
   /** Whether the current call is of a tool with text input. */
-  hasTextInput: boolean;
-  finished: boolean;
-  usage: Usage | null;
+  hasTextInput = false;
+
+  constructor(index: number, frameStart: string) {
+    super(index);
+    this.head = `${frameStart}{"index":${index},"delta":{`;
+  }
 }
 
 /** Encodes the chunks of a stream. Builds their JSON by hand, since a stream has one for each delta. */
-export class ChatEncoder implements EventEncoder {
-  readonly #context: EncodeContext;
-  readonly #id = newCompletionId();
-  readonly #choices = new Map<number, Choice>();
+export class ChatEncoder extends ChoicesEncoder<ChatChoice> {
+  readonly #id = newCompletionId('chatcmpl');
   /** Beginning and end of each frame, around its choice: the same in the whole stream. */
   #frameStart: string | null = null;
   readonly #frameEnd: string;
   readonly #hasFunctions: boolean;
-  #ended = false;
+  protected readonly fail = failFrames;
 
   constructor(context: EncodeContext) {
-    this.#context = context;
+    super(context);
     this.#hasFunctions = context.request.hasFunctions === true;
     // With include_usage, `usage` is null in all chunks but the last.
     this.#frameEnd = context.request.includeUsage ? '],"usage":null}\n\n' : ']}\n\n';
   }
 
-  push(event: TextEvent, index = 0): string {
-    if (this.#ended) return '';
-    if (event.type === 'error') return this.#fail(event.failure);
-    const choice = this.#choices.get(index) ?? this.#startChoice(index, event);
-    if (choice.finished) return '';
+  protected newChoice(index: number): ChatChoice {
+    const about = `"created":${this.context.created},"model":${JSON.stringify(this.model)}`;
+    this.#frameStart ??= `data: {"id":"${this.#id}","object":"chat.completion.chunk",${about},"choices":[`;
+    return new ChatChoice(index, this.#frameStart);
+  }
+
+  protected encode(event: CourseEvent, choice: ChatChoice): string {
     const frames = this.#encode(event, choice);
     if (choice.started || frames === '') return frames;
     choice.started = true;
@@ -55,32 +59,11 @@ export class ChatEncoder implements EventEncoder {
     return event.type === 'start' ? role : role + frames;
   }
 
-  #startChoice(index: number, event: TextEvent): Choice {
-    if (this.#frameStart === null) {
-      const { request, created } = this.#context;
-      const model = (event.type === 'start' ? event.model : null) ?? request.model;
-      const id = JSON.stringify(this.#id);
-      const about = `"created":${created},"model":${JSON.stringify(model)}`;
-      this.#frameStart = `data: {"id":${id},"object":"chat.completion.chunk",${about},"choices":[`;
-    }
-    const choice: Choice = {
-      head: `${this.#frameStart}{"index":${index},"delta":{`,
-      layout: new MessageLayout(),
-      started: false,
-      hasArguments: false,
-      hasTextInput: false,
-      finished: false,
-      usage: null,
-    };
-    this.#choices.set(index, choice);
-    return choice;
-  }
-
-  #delta({ head }: Choice, delta: string): string {
+  #delta({ head }: ChatChoice, delta: string): string {
     return `${head}${delta}},"logprobs":null,"finish_reason":null}${this.#frameEnd}`;
   }
 
-  #encode(event: Exclude<TextEvent, { type: 'error' }>, choice: Choice): string {
+  #encode(event: CourseEvent, choice: ChatChoice): string {
     const { layout } = choice;
     switch (event.type) {
       case 'start':
@@ -113,8 +96,6 @@ export class ChatEncoder implements EventEncoder {
       }
       case 'native':
         return this.#native(event, choice);
-      case 'finish':
-        return this.#finish(event, choice);
       case 'usage':
       case 'text-end':
       case 'refusal-start':
@@ -123,7 +104,7 @@ export class ChatEncoder implements EventEncoder {
     }
   }
 
-  #call(event: CallEvent, choice: Choice): string {
+  #call(event: CallEvent, choice: ChatChoice): string {
     const { layout } = choice;
     switch (event.type) {
       case 'tool-start': {
@@ -150,7 +131,7 @@ export class ChatEncoder implements EventEncoder {
   }
 
   /** The first call of an answer in the former format, which has no others. */
-  #functionCall(event: CallEvent, choice: Choice): string {
+  #functionCall(event: CallEvent, choice: ChatChoice): string {
     if (choice.layout.calls > 0) return '';
     const part = (own: object) => this.#delta(choice, `"function_call":${JSON.stringify(own)}`);
     switch (event.type) {
@@ -166,12 +147,12 @@ export class ChatEncoder implements EventEncoder {
     }
   }
 
-  #textWithLogprobs({ head }: Choice, text: string, logprobs: readonly unknown[]): string {
+  #textWithLogprobs({ head }: ChatChoice, text: string, logprobs: readonly unknown[]): string {
     const tokens = JSON.stringify({ content: logprobs, refusal: null });
     return `${head}"content":${JSON.stringify(text)}},"logprobs":${tokens},"finish_reason":null}${this.#frameEnd}`;
   }
 
-  #arguments(choice: Choice, json: string): string {
+  #arguments(choice: ChatChoice, json: string): string {
     const { calls } = choice.layout;
     const text = JSON.stringify(json);
     const own = choice.hasTextInput
@@ -180,8 +161,8 @@ export class ChatEncoder implements EventEncoder {
     return this.#delta(choice, `"tool_calls":[{${own}}]`);
   }
 
-  #native(event: TextEvent & { readonly type: 'native' }, choice: Choice): string {
-    if (event.dialect !== 'chat') return this.#fail(untranslatableBlock('chat', event));
+  #native(event: TextEvent & { readonly type: 'native' }, choice: ChatChoice): string {
+    if (event.dialect !== 'chat') throw untranslatableBlock('chat', event);
     const { tool_calls: calls, ...rest } = event.value as Json;
     const numbered = Array.isArray(calls)
       ? (calls as Json[]).map((call) => {
@@ -193,32 +174,25 @@ export class ChatEncoder implements EventEncoder {
     return this.#delta(choice, delta.slice(1, -1));
   }
 
-  #finish({ reason, usage }: TextEvent & { readonly type: 'finish' }, choice: Choice): string {
-    choice.finished = true;
-    choice.usage = usage;
+  protected finish(
+    { reason }: TextEvent & { readonly type: 'finish' },
+    choice: ChatChoice,
+    isLast: boolean,
+  ): string {
     // In one chunk: clients that fold deltas keep the last list.
     const { details } = choice.layout;
     const reasoning =
       details === null ? '' : this.#delta(choice, `"reasoning_details":${JSON.stringify(details)}`);
     const finish = `"finish_reason":"${finishReasonOf(reason, this.#hasFunctions)}"`;
-    const frames = `${reasoning}${choice.head}},"logprobs":null,${finish}}${this.#frameEnd}`;
-    const choices = [...this.#choices.values()];
-    const hasAll = choices.length >= (this.#context.request.n ?? 1);
-    if (!hasAll || choices.some(({ finished }) => !finished)) return frames;
-    this.#ended = true;
-    return frames + this.#usage(choices) + DONE;
+    const role = choice.started ? '' : this.#delta(choice, '"role":"assistant","content":""');
+    const frames = `${role}${reasoning}${choice.head}},"logprobs":null,${finish}}${this.#frameEnd}`;
+    return isLast ? frames + this.#usage() + DONE : frames;
   }
 
-  #usage(choices: readonly Choice[]): string {
-    const usage = sumOf(choices.map((choice) => choice.usage));
-    if (usage === null || !this.#context.request.includeUsage) return '';
+  #usage(): string {
+    const usage = this.usageOfAll();
+    if (usage === null || !this.context.request.includeUsage) return '';
     return `${this.#frameStart}],"usage":${JSON.stringify(openaiUsage(usage))}}\n\n`;
-  }
-
-  /** Sends no finish_reason and no `[DONE]`, so that a failed stream does not look complete. */
-  #fail(failure: Parameters<typeof failFrames>[0]): string {
-    this.#ended = true;
-    return failFrames(failure);
   }
 }
 

@@ -100,7 +100,7 @@ export function foldEvents(
   const answers = choices.map(foldAnswer);
   const usage = sumOf(answers.map(({ finish }) => finish?.usage ?? null));
   return {
-    id: newCompletionId(),
+    id: newCompletionId('chatcmpl'),
     object: 'chat.completion',
     created,
     model: answers[0]?.model ?? request.model,

@@ -1,10 +1,11 @@
 import * as v from 'valibot';
+import { failFrames } from '../chat/encode-events.ts';
 import { clientOnly } from '../client-only.ts';
 import type { Dialect } from '../dialect.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { usageSchema } from '../usage.ts';
 import { decodeRequest } from './decode-request.ts';
-import { CompletionsEncoder, failFrames, foldEvents } from './encode-events.ts';
+import { CompletionsEncoder, foldEvents } from './encode-events.ts';
 import { fields } from './fields.ts';
 
 const endpoint: Endpoint = {

@@ -1,33 +1,18 @@
-import { Failure } from '../../../failure.ts';
-import { answerText } from '../../../store/answer-identity.ts';
 import type { Json } from '../../canonical/canonical.ts';
 import type { FinishReason, TextEvent, Usage } from '../../canonical/events.ts';
 import { untranslatableAnswer, untranslatableBlock } from '../answer-errors.ts';
-import type { EncodeContext, EventEncoder } from '../dialect.ts';
+import { finishReasonOf as chatReasonOf, newCompletionId } from '../chat/answer.ts';
+import { failFrames } from '../chat/encode-events.ts';
+import { Choice, ChoicesEncoder, type CourseEvent } from '../choices-encoder.ts';
+import type { EncodeContext } from '../dialect.ts';
 import { type AnswerBlock, foldAnswer } from '../fold-answer.ts';
 import { openaiUsage, sumOf } from '../usage.ts';
 import { promptsOf } from './decode-request.ts';
 import type { CompletionsRequest } from './fields.ts';
 
-const ID_LENGTH = 29;
-
-/** An id in the form of OpenAI's. */
-function newCompletionId(): string {
-  return `cmpl-${answerText(ID_LENGTH)}`;
-}
-
-const REASONS: Readonly<Record<FinishReason, string>> = {
-  stop: 'stop',
-  length: 'length',
-  refusal: 'content_filter',
-  // The format has only the three reasons above.
-  'tool-calls': 'stop',
-  pause: 'stop',
-  other: 'stop',
-};
-
+/** The format has no calls. */
 function finishReasonOf(reason: FinishReason): string {
-  return REASONS[reason];
+  return reason === 'tool-calls' ? 'stop' : chatReasonOf(reason);
 }
 
 /** The text with which a choice begins: its prompt where the client asks for an echo. */
@@ -61,78 +46,60 @@ function textOf(event: TextEvent | AnswerBlock): string {
 
 const DONE = 'data: [DONE]\n\n';
 
+/** One of the answers; it begins with its prompt where the client asks for an echo. */
+class CompletionsChoice extends Choice {
+  echo: string;
+
+  constructor(index: number, echo: string) {
+    super(index);
+    this.echo = echo;
+  }
+}
+
 /** Encodes an answer as chunks of text, each of one choice. */
-export class CompletionsEncoder implements EventEncoder {
-  readonly #context: EncodeContext;
-  readonly #id = newCompletionId();
-  /** By number of the choice: its usage once it has ended, else undefined. */
-  readonly #choices = new Map<number, Usage | null | undefined>();
-  #model: string | null = null;
-  #ended = false;
+export class CompletionsEncoder extends ChoicesEncoder<CompletionsChoice> {
+  readonly #id = newCompletionId('cmpl');
+  protected readonly fail = failFrames;
 
-  constructor(context: EncodeContext) {
-    this.#context = context;
+  protected newChoice(index: number): CompletionsChoice {
+    return new CompletionsChoice(index, echoOf(this.context, index));
   }
 
-  push(event: TextEvent, choice = 0): string {
-    if (this.#ended) return '';
-    if (event.type === 'error') return this.#fail(event.failure);
-    if (event.type === 'start') this.#model ??= event.model;
-    const isFirst = !this.#choices.has(choice);
-    if (isFirst) this.#choices.set(choice, undefined);
-    const echo = isFirst ? echoOf(this.#context, choice) : '';
-    if (event.type === 'finish') {
-      this.#choices.set(choice, event.usage);
-      return this.#chunk(choice, echo, finishReasonOf(event.reason)) + this.#end();
-    }
-    try {
-      const text = echo + textOf(event);
-      return text === '' ? '' : this.#chunk(choice, text, null);
-    } catch (error) {
-      if (!(error instanceof Failure)) throw error;
-      return this.#fail(error);
-    }
+  protected encode(event: CourseEvent, choice: CompletionsChoice): string {
+    const text = choice.echo + textOf(event);
+    return text === '' ? '' : this.#chunk(choice, text, null);
   }
 
-  #chunk(index: number, text: string, reason: string | null): string {
-    const choice = { index, text, logprobs: null, finish_reason: reason };
-    return this.#frame({ choices: [choice] }, null);
+  protected finish(
+    { reason }: TextEvent & { readonly type: 'finish' },
+    choice: CompletionsChoice,
+    isLast: boolean,
+  ): string {
+    const frames = this.#chunk(choice, choice.echo, finishReasonOf(reason));
+    if (!isLast) return frames;
+    const usage = this.usageOfAll();
+    const isSent = this.context.request.includeUsage && usage !== null;
+    return frames + (isSent ? this.#frame([], usage) : '') + DONE;
   }
 
-  #frame(own: object, usage: Usage | null): string {
-    const { request, created } = this.#context;
+  #chunk(choice: CompletionsChoice, text: string, finish_reason: string | null): string {
+    choice.echo = '';
+    return this.#frame([{ index: choice.index, text, logprobs: null, finish_reason }], null);
+  }
+
+  #frame(choices: readonly Json[], usage: Usage | null): string {
+    const { request, created } = this.context;
     const frame = {
       id: this.#id,
       object: 'text_completion',
       created,
-      model: this.#model ?? request.model,
-      ...own,
+      model: this.model,
+      choices,
       // With include_usage, `usage` is null in all chunks but the last.
       ...(request.includeUsage && { usage: usage && openaiUsage(usage) }),
     };
     return `data: ${JSON.stringify(frame)}\n\n`;
   }
-
-  /** The frames that end the stream; empty while a choice is open. */
-  #end(): string {
-    const usages = [...this.#choices.values()].filter((usage) => usage !== undefined);
-    const { n, includeUsage } = this.#context.request;
-    if (usages.length < (n ?? 1)) return '';
-    this.#ended = true;
-    const usage = sumOf(usages);
-    return (includeUsage && usage ? this.#frame({ choices: [] }, usage) : '') + DONE;
-  }
-
-  /** Sends no finish_reason and no `[DONE]`, so that a failed stream does not look complete. */
-  #fail(failure: Failure): string {
-    this.#ended = true;
-    return failFrames(failure);
-  }
-}
-
-/** The last frame of a stream that failed. */
-export function failFrames({ type, message, param, code }: Failure): string {
-  return `data: ${JSON.stringify({ error: { type, message, param, code } })}\n\n`;
 }
 
 /** Folds the events of all choices into one completion. @throws Failure for output that is no text */
@@ -143,7 +110,7 @@ export function foldEvents(
   const answers = choices.map(foldAnswer);
   const usage = sumOf(answers.map(({ finish }) => finish?.usage ?? null));
   return {
-    id: newCompletionId(),
+    id: newCompletionId('cmpl'),
     object: 'text_completion',
     created: context.created,
     model: answers[0]?.model ?? context.request.model,
