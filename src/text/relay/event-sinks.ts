@@ -18,34 +18,16 @@ export interface EventSink {
   readonly ended: boolean;
 }
 
-/** Streams events to the client. The last frames are kept in `end`, to be sent once the answer is charged. */
-export class StreamSink implements EventSink {
+/** Counts the answers that have ended, and their usage. */
+abstract class CountingSink implements EventSink {
   failure: Failure | null = null;
-  /** Frames that end the stream. */
-  end = '';
-  readonly #encoder: EventEncoder;
-  #response: ResponseStream;
+  hasOutput = false;
   readonly #tracker: UsageTracker;
   #open: number;
-  hasOutput = false;
-  #frames = '';
-  /** Whether the client was sent a frame, so that no other route can answer. */
-  committed = false;
 
-  constructor(
-    { dialect, context, choices }: Delivery,
-    response: ResponseStream,
-    tracker: UsageTracker,
-  ) {
-    this.#encoder = dialect.encodeEvents(context);
-    this.#response = response;
-    this.#tracker = tracker;
+  constructor(choices: number, tracker: UsageTracker) {
     this.#open = choices;
-  }
-
-  /** Writes to another stream of the same response from now on. */
-  use(response: ResponseStream): void {
-    this.#response = response;
+    this.#tracker = tracker;
   }
 
   get ended(): boolean {
@@ -59,12 +41,44 @@ export class StreamSink implements EventSink {
     if (event.type === 'error') {
       this.failure = event.failure;
       this.#open = 0;
-      if (!this.committed) return;
     } else if (event.type === 'finish') {
       this.#open -= 1;
       this.hasOutput = true;
     }
-    this.#frames += this.#encoder.push(event, choice);
+    this.take(event, choice);
+  }
+
+  protected abstract take(event: TextEvent, choice: number): void;
+  abstract flush(): boolean;
+}
+
+/** Streams events to the client. The last frames are kept in `end`, to be sent once the answer is charged. */
+export class StreamSink extends CountingSink {
+  /** Frames that end the stream. */
+  end = '';
+  readonly #encoder: EventEncoder;
+  #response: ResponseStream;
+  #frames = '';
+  /** Whether the client was sent a frame, so that no other route can answer. */
+  committed = false;
+
+  constructor(
+    { dialect, context, choices }: Delivery,
+    response: ResponseStream,
+    tracker: UsageTracker,
+  ) {
+    super(choices, tracker);
+    this.#encoder = dialect.encodeEvents(context);
+    this.#response = response;
+  }
+
+  /** Writes to another stream of the same response from now on. */
+  use(response: ResponseStream): void {
+    this.#response = response;
+  }
+
+  protected take(event: TextEvent, choice: number): void {
+    if (event.type !== 'error' || this.committed) this.#frames += this.#encoder.push(event, choice);
   }
 
   flush(): boolean {
@@ -84,36 +98,19 @@ export class StreamSink implements EventSink {
 }
 
 /** Collects events for an answer that is not streamed. */
-export class BufferSink implements EventSink {
-  failure: Failure | null = null;
-  hasOutput = false;
+export class BufferSink extends CountingSink {
   readonly committed = false;
   readonly #delivery: Delivery;
-  readonly #tracker: UsageTracker;
   readonly #events: TextEvent[][];
-  #open: number;
 
   constructor(delivery: Delivery, tracker: UsageTracker) {
+    super(delivery.choices, tracker);
     this.#delivery = delivery;
-    this.#tracker = tracker;
-    this.#open = delivery.choices;
     this.#events = Array.from({ length: delivery.choices }, () => []);
   }
 
-  get ended(): boolean {
-    return this.#open === 0;
-  }
-
-  push(event: TextEvent, choice: number): void {
-    this.#tracker.addEvent(event, choice);
-    if (this.#open === 0) return;
+  protected take(event: TextEvent, choice: number): void {
     this.#events[choice]!.push(event);
-    if (event.type === 'error') {
-      this.failure = event.failure;
-      this.#open = 0;
-    } else if (event.type === 'finish') {
-      this.#open -= 1;
-    }
   }
 
   flush(): boolean {
