@@ -122,6 +122,16 @@ export interface Turn extends WithPath {
   readonly tools: readonly (Tool | NativePart)[] | null;
 }
 
+/** A turn without a name and tools. */
+export function turnOf(
+  role: Turn['role'],
+  path: string,
+  parts: readonly Part[],
+  partial = false,
+): Turn {
+  return { role, path, parts, name: null, partial, tools: null };
+}
+
 /** A grammar that the input of a tool follows. */
 export interface Grammar extends WithPath {
   readonly syntax: string;

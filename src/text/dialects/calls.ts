@@ -2,8 +2,10 @@ import { createHash } from 'node:crypto';
 import { quoteValue } from '../../schema/fields.ts';
 import { tryParseJson } from '../../schema/json.ts';
 import { isObject } from '../../schema/untrusted.ts';
+import type { DialectName, Json, ToolCallPart } from '../canonical/canonical.ts';
 import type { TextEvent } from '../canonical/events.ts';
-import { invalid } from './request-errors.ts';
+import { untranslatableAnswer } from './answer-errors.ts';
+import { invalid, untranslatable } from './request-errors.ts';
 
 /** Identifiers of calls that both Anthropic and OpenAI accept. */
 const TAKEN = /^[A-Za-z0-9_-]{1,64}$/;
@@ -36,6 +38,35 @@ export function argumentsOf(text: string | null | undefined, path: string): stri
   if (text === null || text === undefined || text.trim() === '') return '{}';
   if (isObject(tryParseJson(text))) return text;
   throw invalid(path, `expected the text of a JSON object, received ${quoteValue(text)}`);
+}
+
+/** The arguments of a call as an object; undefined where they are none. */
+function objectIn(json: string): Json | undefined {
+  const value = json.trim() === '' ? {} : tryParseJson(json);
+  return isObject(value) ? value : undefined;
+}
+
+/** The arguments of a call for an upstream whose calls have an object. @throws Failure invalid_request */
+export function callInput({ arguments: json, path }: ToolCallPart, target: DialectName): Json {
+  const input = objectIn(json);
+  if (input !== undefined) return input;
+  throw untranslatable(path, target, 'the arguments must be the text of a JSON object');
+}
+
+/**
+ * The arguments of an answered call for a client whose calls have an object.
+ *
+ * @param isCut whether the token limit may have cut them, which the reason of the end shows
+ */
+export function answeredInput(
+  client: DialectName,
+  { name, json }: Pick<Call, 'name' | 'json'>,
+  isCut = false,
+): Json {
+  const input = objectIn(json);
+  if (input !== undefined) return input;
+  if (isCut && tryParseJson(json) === undefined) return {};
+  throw untranslatableAnswer(client, `a call of ${name} whose arguments are not a JSON object`);
 }
 
 interface Call {

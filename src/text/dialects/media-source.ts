@@ -1,5 +1,6 @@
 import { quoteValue } from '../../schema/fields.ts';
-import { FILE_SCHEME, type MediaSource } from '../canonical/canonical.ts';
+import { nonEmptyTextOf } from '../../schema/untrusted.ts';
+import { FILE_SCHEME, type MediaPart, type MediaSource } from '../canonical/canonical.ts';
 import { invalid } from './request-errors.ts';
 
 /** Media types by the extension of a URL's path, which is all that an address says of its content. */
@@ -77,6 +78,17 @@ export function sourceOf(url: string, path: string): MediaSource {
     );
   }
   return { kind: 'data', mediaType, data: url.slice(comma + 1) };
+}
+
+/** A part with media, and what the client says of them. */
+export function mediaPart(
+  media: MediaPart['media'],
+  path: string,
+  source: MediaSource,
+  { detail, filename }: { readonly detail?: unknown; readonly filename?: unknown } = {},
+): MediaPart {
+  const about = { detail: nonEmptyTextOf(detail), filename: nonEmptyTextOf(filename) };
+  return { type: 'media', path, media, source, ...about };
 }
 
 export function dataUrl({

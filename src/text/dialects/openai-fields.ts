@@ -1,5 +1,14 @@
-import { isObject, nonEmptyTextOf, objectOf } from '../../schema/untrusted.ts';
-import type { Grammar, Json, ResponseFormat, Tool } from '../canonical/canonical.ts';
+import { isObject, nonEmptyTextOf, objectOf, textOf } from '../../schema/untrusted.ts';
+import type {
+  DialectName,
+  Grammar,
+  Json,
+  ResponseFormat,
+  Tool,
+  ToolChoice,
+  ToolReference,
+} from '../canonical/canonical.ts';
+import { nativePart } from './native-parts.ts';
 
 // Fields that both of OpenAI's formats have: chat completions and responses.
 
@@ -20,6 +29,40 @@ export function stopOf({
 }): readonly string[] | null {
   if (typeof stop === 'string') return [stop];
   return stop && stop.length > 0 ? stop : null;
+}
+
+/** The members of a tool that a choice names: chat has them in an object of their own. */
+type MembersOf = (value: Json) => Json;
+
+function referenceOf(value: Json, membersOf: MembersOf): ToolReference {
+  const { type } = value;
+  const isTool = type === 'function' || type === 'custom';
+  const { name, namespace } = membersOf(value);
+  return {
+    type: isTool ? 'tool' : type === 'namespace' ? 'namespace' : 'native',
+    name: textOf(name),
+    namespace: nonEmptyTextOf(namespace),
+    value,
+  };
+}
+
+/** A choice of tools that is an object. */
+export function decodeToolChoice(
+  dialect: DialectName,
+  choice: Json,
+  membersOf: MembersOf,
+): ToolChoice {
+  const { type } = choice;
+  const { name, namespace, mode, tools } = membersOf(choice);
+  if ((type === 'function' || type === 'custom') && typeof name === 'string') {
+    const group = nonEmptyTextOf(namespace);
+    return { type: 'tool', name, ...(group !== null && { namespace: group }) };
+  }
+  const isMode = mode === 'auto' || mode === 'required';
+  if (type === 'allowed_tools' && isMode && Array.isArray(tools) && tools.every(isObject)) {
+    return { type: 'allowed', mode, tools: tools.map((tool) => referenceOf(tool, membersOf)) };
+  }
+  return nativePart(dialect, 'tool_choice', choice);
 }
 
 type JsonSchemaFormat = Extract<ResponseFormat, { readonly type: 'json-schema' }>;

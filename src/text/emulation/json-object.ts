@@ -1,7 +1,8 @@
 import { Failure } from '../../failure.ts';
 import { tryParseJson } from '../../schema/json.ts';
-import type { TextRequest, Turn } from '../canonical/canonical.ts';
+import { type TextRequest, turnOf } from '../canonical/canonical.ts';
 import type { TextEvent } from '../canonical/events.ts';
+import { JsonEnd } from '../dialects/json-end.ts';
 import { pathOf } from '../dialects/request-settings.ts';
 import type { EmulatedAnswer, RequestEmulation, TakeEvent } from './emulation.ts';
 
@@ -12,14 +13,7 @@ const INSTRUCTION =
 export function emulateJsonObject(request: TextRequest): RequestEmulation | null {
   if (request.format?.type !== 'json-object') return null;
   const path = pathOf(request, 'format');
-  const instruction: Turn = {
-    role: 'system',
-    path,
-    parts: [{ type: 'text', path, text: INSTRUCTION }],
-    name: null,
-    partial: false,
-    tools: null,
-  };
+  const instruction = turnOf('system', path, [{ type: 'text', path, text: INSTRUCTION }]);
   const { turns } = request;
   const first = turns.findIndex(({ role }) => role !== 'system' && role !== 'developer');
   const position = first === -1 ? turns.length : first;
@@ -111,9 +105,7 @@ export class ObjectReader {
   #text = '';
   #isFenced = false;
   #isOpen = false;
-  #depth = 0;
-  #inString = false;
-  #isEscaped = false;
+  readonly #end = new JsonEnd();
   /** Text after the object. */
   #trailing = '';
 
@@ -121,7 +113,7 @@ export class ObjectReader {
   push(text: string): string {
     if (this.fault !== null) return '';
     if (this.isComplete) {
-      this.#end(text);
+      this.#readEnd(text);
       return '';
     }
     return this.#isOpen ? this.#read(text) : this.#begin(text);
@@ -144,13 +136,13 @@ export class ObjectReader {
 
   #read(text: string): string {
     for (let index = 0; index < text.length; index += 1) {
-      if (!this.#closesObject(text.charCodeAt(index))) continue;
+      if (!this.#end.isAt(text.charCodeAt(index))) continue;
       const own = text.slice(0, index + 1);
       this.#text += own;
       this.isComplete = tryParseJson(this.#text) !== undefined;
       this.#text = '';
       if (!this.isComplete) this.fault = 'invalid JSON';
-      else this.#end(text.slice(index + 1));
+      else this.#readEnd(text.slice(index + 1));
       return own;
     }
     this.#text += text;
@@ -158,22 +150,8 @@ export class ObjectReader {
     return text;
   }
 
-  /** Reads one character. @returns whether it closes the object */
-  #closesObject(code: number): boolean {
-    if (this.#inString) {
-      if (this.#isEscaped) this.#isEscaped = false;
-      else if (code === 0x5c) this.#isEscaped = true;
-      else if (code === 0x22) this.#inString = false;
-      return false;
-    }
-    if (code === 0x22) this.#inString = true;
-    else if (code === 0x7b || code === 0x5b) this.#depth += 1;
-    else if (code === 0x7d || code === 0x5d) this.#depth -= 1;
-    return this.#depth === 0;
-  }
-
   /** After the object only the end of its fence may come. */
-  #end(text: string): void {
+  #readEnd(text: string): void {
     const rest = (this.#trailing + text).trim();
     this.#trailing = rest;
     const isExpected = this.#isFenced ? '```'.startsWith(rest) : rest === '';

@@ -1,12 +1,5 @@
-import { isObject, objectOf, textOf } from '../../../schema/untrusted.ts';
-import type {
-  Json,
-  NativePart,
-  Tool,
-  ToolCallPart,
-  ToolChoice,
-  ToolReference,
-} from '../../canonical/canonical.ts';
+import { objectOf, textOf } from '../../../schema/untrusted.ts';
+import type { Json, NativePart, Tool, ToolCallPart } from '../../canonical/canonical.ts';
 import { callIdFromWire } from '../calls.ts';
 import { nativePart } from '../native-parts.ts';
 import { decodeCustom } from '../openai-fields.ts';
@@ -30,30 +23,4 @@ export function decodeCustomCall(call: Json, path: string): ToolCallPart | null 
   if (call['type'] !== 'custom' || typeof name !== 'string') return null;
   const id = callIdFromWire(textOf(call['id']));
   return { type: 'tool-call', path, id, name, arguments: textOf(input), hasTextInput: true };
-}
-
-function referenceOf(value: Json): ToolReference {
-  const type = textOf(value['type']);
-  const isTool = type === 'function' || type === 'custom';
-  return {
-    type: isTool ? 'tool' : 'native',
-    name: isTool ? textOf(objectOf(value[type])['name']) : '',
-    namespace: null,
-    value,
-  };
-}
-
-/** A choice that is an object. */
-export function decodeToolChoice(choice: Json): ToolChoice {
-  const { type, function: own, custom, allowed_tools: allowed } = choice;
-  const { name } = objectOf(type === 'custom' ? custom : own);
-  if ((type === 'function' || type === 'custom') && typeof name === 'string') {
-    return { type: 'tool', name };
-  }
-  const { mode, tools } = objectOf(allowed);
-  const isMode = mode === 'auto' || mode === 'required';
-  if (type === 'allowed_tools' && isMode && Array.isArray(tools) && tools.every(isObject)) {
-    return { type: 'allowed', mode, tools: (tools as readonly Json[]).map(referenceOf) };
-  }
-  return nativePart('chat', 'tool_choice', choice);
 }

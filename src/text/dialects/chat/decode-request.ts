@@ -1,6 +1,6 @@
 import type { Effort } from '../../../config/settings/models.ts';
 import { checkedBody } from '../../../schema/body.ts';
-import { isObject, textOf } from '../../../schema/untrusted.ts';
+import { isObject, objectOf, textOf } from '../../../schema/untrusted.ts';
 import type {
   Json,
   ReasoningRequest,
@@ -12,9 +12,8 @@ import type {
 import { openaiEndUser } from '../end-user.ts';
 import type { RequestAddress } from '../endpoint.ts';
 import { collectRest, type Findings, nativePart } from '../native-parts.ts';
-import { decodeJsonSchema, stopOf } from '../openai-fields.ts';
+import { decodeJsonSchema, decodeToolChoice, stopOf } from '../openai-fields.ts';
 import { invalid } from '../request-errors.ts';
-import { decodeToolChoice } from './custom-tools.ts';
 import { decodeTools, decodeTurns } from './decode-turns.ts';
 import { type ChatRequest, fields } from './fields.ts';
 
@@ -51,7 +50,9 @@ function reasoningOf(body: ChatRequest): ReasoningRequest | null {
 function toolChoiceOf(choice: unknown): ToolChoice | null {
   if (choice === null || choice === undefined) return null;
   if (typeof choice === 'string') return { type: choice as 'auto' | 'none' | 'required' };
-  return decodeToolChoice(choice as Json);
+  return decodeToolChoice('chat', choice as Json, (value) =>
+    objectOf(value[textOf(value['type'])]),
+  );
 }
 
 function formatOf(format: unknown): ResponseFormat | null {

@@ -3,50 +3,33 @@ import {
   FILE_SCHEME,
   type Json,
   type MediaPart,
-  type MediaSource,
 } from '../../canonical/canonical.ts';
-import { dataUrl, sourceOf } from '../media-source.ts';
+import { dataUrl, mediaPart, sourceOf } from '../media-source.ts';
 import { dialectNamed } from '../registry.ts';
 import { invalid, untranslatable } from '../request-errors.ts';
 
 /** Formats of audio whose media type has another name. */
 const AUDIO_TYPES: Readonly<Record<string, string>> = { mp3: 'audio/mpeg', wav: 'audio/wav' };
 
-function media(
-  kind: MediaPart['media'],
-  path: string,
-  source: MediaSource,
-  { detail, filename }: { detail?: unknown; filename?: unknown } = {},
-): MediaPart {
-  return {
-    type: 'media',
-    path,
-    media: kind,
-    source,
-    detail: typeof detail === 'string' ? detail : null,
-    filename: typeof filename === 'string' ? filename : null,
-  };
-}
-
 /** The media of a message part; null if it has none. @param part valid by its schema */
 export function decodeMedia(part: Json, path: string): MediaPart | null {
   const own = part[part['type'] as string] as Readonly<Record<string, string | undefined>>;
   switch (part['type']) {
     case 'image_url':
-      return media('image', path, sourceOf(own['url']!, `${path}.image_url.url`), own);
+      return mediaPart('image', path, sourceOf(own['url']!, `${path}.image_url.url`), own);
     case 'video_url':
-      return media('video', path, sourceOf(own['url']!, `${path}.video_url.url`));
+      return mediaPart('video', path, sourceOf(own['url']!, `${path}.video_url.url`));
     case 'input_audio': {
       const { data = '', format = '' } = own;
       const mediaType = Object.hasOwn(AUDIO_TYPES, format)
         ? AUDIO_TYPES[format]!
         : `audio/${format}`;
-      return media('audio', path, { kind: 'data', mediaType, data });
+      return mediaPart('audio', path, { kind: 'data', mediaType, data });
     }
     case 'file': {
       const { file_data: data, file_id: id } = own;
-      if (data) return media('document', path, sourceOf(data, `${path}.file.file_data`), own);
-      if (id) return media('document', path, { kind: 'file', id }, own);
+      if (data) return mediaPart('document', path, sourceOf(data, `${path}.file.file_data`), own);
+      if (id) return mediaPart('document', path, { kind: 'file', id }, own);
       throw invalid(`${path}.file`, 'expected file_data or file_id, received neither');
     }
     default:

@@ -1,5 +1,5 @@
 import { checkedBody } from '../../../schema/body.ts';
-import type { TextRequest, Turn } from '../../canonical/canonical.ts';
+import { type TextRequest, type Turn, turnOf } from '../../canonical/canonical.ts';
 import { openaiEndUser } from '../end-user.ts';
 import { collectRest, type Findings } from '../native-parts.ts';
 import { stopOf } from '../openai-fields.ts';
@@ -37,7 +37,7 @@ function conversationsOf(body: CompletionsRequest): readonly (readonly Turn[])[]
     const path = typeof body.prompt === 'string' ? 'prompt' : `prompt[${index}]`;
     if (text === '') throw invalid(path, 'expected a text that is not empty, received ""');
     const parts = [{ type: 'text', path, text } as const];
-    return [{ role: 'user', path, parts, name: null, partial: false, tools: null }];
+    return [turnOf('user', path, parts)];
   });
 }
 

@@ -1,8 +1,7 @@
-import { tryParseJson } from '../../../schema/json.ts';
-import { isObject } from '../../../schema/untrusted.ts';
 import type { Json, ReasoningSignature } from '../../canonical/canonical.ts';
 import type { Citation, FinishReason, TextEvent } from '../../canonical/events.ts';
-import { untranslatableAnswer, untranslatableBlock } from '../answer-errors.ts';
+import { untranslatableBlock } from '../answer-errors.ts';
+import { answeredInput } from '../calls.ts';
 import { isBare } from '../reasoning-signature.ts';
 import { finishWordOf } from './finish-reasons.ts';
 import { signatureOnWire, signedPartOf } from './reasoning.ts';
@@ -47,7 +46,7 @@ export class AnswerParts {
         this.#call.json += event.json;
         return [];
       case 'tool-end':
-        return [this.#calling(null)];
+        return [this.#calling()];
       case 'citation':
         this.#cited.push({ citation: event.citation, text: this.#text });
         return [];
@@ -71,18 +70,13 @@ export class AnswerParts {
     return [];
   }
 
-  #calling(reason: FinishReason | null): Json {
-    const { id, name, json } = this.#call;
-    const args = json === '' ? {} : tryParseJson(json);
-    // The token limit may cut the arguments; the finish reason shows that.
-    if (!isObject(args) && reason !== 'length') {
-      const what = `a call of ${name} whose arguments are not a JSON object`;
-      throw untranslatableAnswer('gemini', what);
-    }
+  #calling(): Json {
+    const { id, name } = this.#call;
+    const args = answeredInput('gemini', this.#call);
     const thoughtSignature = this.#callSignature;
     this.#callSignature = null;
     return {
-      functionCall: { id, name, args: isObject(args) ? args : {} },
+      functionCall: { id, name, args },
       ...(thoughtSignature !== null && { thoughtSignature }),
     };
   }

@@ -1,14 +1,15 @@
-import type {
-  Json,
-  MediaPart,
-  NativePart,
-  Part,
-  ReasoningSignature,
-  TextPart,
-  ToolResultPart,
-  Turn,
+import {
+  type MediaPart,
+  type NativePart,
+  type Part,
+  type ReasoningSignature,
+  type TextPart,
+  type ToolResultPart,
+  type Turn,
+  turnOf,
 } from '../../canonical/canonical.ts';
 import { callIdFromWire } from '../calls.ts';
+import { mediaPart } from '../media-source.ts';
 import { nativePart } from '../native-parts.ts';
 import type { Content, GeminiRequest, WirePart } from './fields.ts';
 import { isStoredFile } from './media.ts';
@@ -78,7 +79,7 @@ export function decodeTurns({ systemInstruction, contents }: GeminiRequest): rea
   const turns: Turn[] = [];
   if (systemInstruction) {
     const path = 'systemInstruction';
-    turns.push(turn('system', path, new TurnDecoder().parts(systemInstruction as Content, path)));
+    turns.push(turnOf('system', path, new TurnDecoder().parts(systemInstruction as Content, path)));
   }
   const decoder = new TurnDecoder();
   let model: Part[] | null = null;
@@ -87,19 +88,15 @@ export function decodeTurns({ systemInstruction, contents }: GeminiRequest): rea
     const parts = decoder.parts(content, path);
     if (content.role !== 'model') {
       model = null;
-      turns.push(turn('user', path, parts));
+      turns.push(turnOf('user', path, parts));
     } else if (model !== null) {
       for (const part of parts) appendAnswer(model, part);
     } else {
       model = parts;
-      turns.push(turn('assistant', path, parts));
+      turns.push(turnOf('assistant', path, parts));
     }
   }
   return turns;
-}
-
-function turn(role: Turn['role'], path: string, parts: readonly Part[]): Turn {
-  return { role, path, parts, name: null, partial: false, tools: null };
 }
 
 /**
@@ -208,22 +205,17 @@ function signing(signature: ReasoningSignature | null, path: string): readonly P
 
 function mediaOf({ inlineData, fileData }: WirePart, path: string): MediaPart | NativePart {
   const mimeType = (inlineData?.mimeType ?? fileData?.mimeType ?? '').toLowerCase();
-  const about = { type: 'media', path, media: kindOf(mimeType), detail: null } as const;
+  const kind = kindOf(mimeType);
   if (inlineData) {
-    const { data } = inlineData;
-    const filename = nameIn(inlineData);
-    return { ...about, source: { kind: 'data', mediaType: mimeType, data }, filename };
+    const source = { kind: 'data', mediaType: mimeType, data: inlineData.data } as const;
+    return mediaPart(kind, path, source, { filename: inlineData['displayName'] });
   }
   if (!fileData) return nativePart('gemini', path, null);
   const { fileUri } = fileData;
   const source = isStoredFile(fileUri)
     ? ({ kind: 'file', id: fileUri } as const)
     : ({ kind: 'url', url: fileUri } as const);
-  return { ...about, source, filename: nameIn(fileData) };
-}
-
-function nameIn({ displayName }: Json): string | null {
-  return typeof displayName === 'string' ? displayName : null;
+  return mediaPart(kind, path, source, { filename: fileData['displayName'] });
 }
 
 function kindOf(mimeType: string): MediaPart['media'] {

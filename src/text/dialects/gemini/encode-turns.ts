@@ -1,4 +1,3 @@
-import { tryParseJson } from '../../../schema/json.ts';
 import { isObject } from '../../../schema/untrusted.ts';
 import type {
   Json,
@@ -10,6 +9,7 @@ import type {
   Turn,
 } from '../../canonical/canonical.ts';
 import { type AlternatingTurn, alternatingTurns } from '../alternating-turns.ts';
+import { callInput } from '../calls.ts';
 import type { Target } from '../dialect.ts';
 import { invalid, refuseNative, refusePrefill, untranslatable } from '../request-errors.ts';
 import { functionNameOnWire } from './function-names.ts';
@@ -164,10 +164,7 @@ function signText(blocks: Json[], thoughtSignature: string): boolean {
   return true;
 }
 
-function encodeCall({ id, name, arguments: json, path }: ToolCallPart): Json {
-  const args = json.trim() === '' ? {} : tryParseJson(json);
-  if (!isObject(args)) {
-    throw untranslatable(path, 'gemini', 'the arguments must be the text of a JSON object');
-  }
-  return { id, name: functionNameOnWire(name), args };
+function encodeCall(part: ToolCallPart): Json {
+  const args = callInput(part, 'gemini');
+  return { id: part.id, name: functionNameOnWire(part.name), args };
 }

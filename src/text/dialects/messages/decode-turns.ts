@@ -9,8 +9,10 @@ import {
   type TextPart,
   type Tool,
   type Turn,
+  turnOf,
 } from '../../canonical/canonical.ts';
 import { callIdFromWire } from '../calls.ts';
+import { mediaPart } from '../media-source.ts';
 import { collectRest, type Findings, nativePart } from '../native-parts.ts';
 import { isWrapped, unwrapSignature } from '../reasoning-signature.ts';
 import { invalid } from '../request-errors.ts';
@@ -108,18 +110,16 @@ function sourceOf(source: ImageBlock['source']): MediaPart['source'] {
 }
 
 function imageOf({ source }: ImageBlock, path: string): MediaPart {
-  const part = { type: 'media', path, media: 'image', detail: null, filename: null } as const;
-  return { ...part, source: sourceOf(source) };
+  return mediaPart('image', path, sourceOf(source));
 }
 
 function documentOf(block: DocumentBlock, path: string): MediaPart | NativePart {
   const { source } = block;
-  const filename = block.title ?? null;
-  const part = { type: 'media', path, media: 'document', detail: null, filename } as const;
+  const about = { filename: block.title };
   if (source.type === 'content') return nativePart('messages', `${path}.source`, block);
-  if (source.type !== 'text') return { ...part, source: sourceOf(source) };
+  if (source.type !== 'text') return mediaPart('document', path, sourceOf(source), about);
   const data = Buffer.from(source.data).toString('base64');
-  return { ...part, source: { kind: 'data', mediaType: 'text/plain', data } };
+  return mediaPart('document', path, { kind: 'data', mediaType: 'text/plain', data }, about);
 }
 
 function thinkingOf({ thinking, signature }: ThinkingBlock, path: string): ReasoningPart | null {
@@ -154,7 +154,7 @@ export function decodeTurns(body: MessagesRequest, findings: Findings): readonly
   const turns: Turn[] = [];
   if (body.system) {
     const parts = partsOf(body.system, 'system', advice);
-    if (parts.length > 0) turns.push(turn('system', 'system', parts, false));
+    if (parts.length > 0) turns.push(turnOf('system', 'system', parts));
   }
   const last = body.messages.length - 1;
   for (const [index, message] of body.messages.entries()) {
@@ -163,14 +163,10 @@ export function decodeTurns(body: MessagesRequest, findings: Findings): readonly
     const parts = partsOf(content as string | readonly Json[], `${path}.content`, advice);
     // A last message of the assistant is a prefill, which the answer continues.
     const partial = role === 'assistant' && index === last && parts.at(-1)?.type === 'text';
-    turns.push(turn(role, path, parts, partial));
+    turns.push(turnOf(role, path, parts, partial));
     collectRest('messages', messageFields, message, path, findings);
   }
   return turns;
-}
-
-function turn(role: Turn['role'], path: string, parts: readonly Part[], partial: boolean): Turn {
-  return { role, path, parts, partial, name: null, tools: null };
 }
 
 function partsOf(content: string | readonly Json[], path: string, advice: string[]): Part[] {

@@ -16,6 +16,15 @@ const DELTA = 'event: content_block_delta\ndata: {"type":"content_block_delta","
 const DELTA_END = '}}\n\n';
 const MESSAGE_STOP = 'event: message_stop\ndata: {"type":"message_stop"}\n\n';
 
+/** Blocks of text: how each begins, and its deltas up to their text. */
+const PROSE = {
+  text: { block: { type: 'text', text: '' }, delta: '"type":"text_delta","text":' },
+  thinking: {
+    block: { type: 'thinking', thinking: '', signature: '' },
+    delta: '"type":"thinking_delta","thinking":',
+  },
+} as const;
+
 /** Encodes the events of a messages stream. Builds delta frames by hand, since a stream has many. */
 export class MessagesEncoder implements EventEncoder {
   /** The requested model. */
@@ -66,18 +75,18 @@ export class MessagesEncoder implements EventEncoder {
       case 'reasoning-start':
         return '';
       case 'text-delta':
-        return this.#text(event.text);
+        return this.#write('text', event.text);
       case 'refusal-delta':
         // Most clients show nothing but text, so that the refusal is a block beside `stop_details`.
         this.#refusal += event.text;
-        return this.#text(event.text);
+        return this.#write('text', event.text);
       case 'citation':
         return this.#cite(citationObject(event.citation));
       case 'text-end':
       case 'refusal-end':
         return this.#close();
       case 'reasoning-delta':
-        return this.#thinking(event.text);
+        return this.#write('thinking', event.text);
       case 'reasoning-end':
         return this.#endThinking(event.signature);
       case 'tool-start':
@@ -127,40 +136,29 @@ export class MessagesEncoder implements EventEncoder {
     return namedFrame({ type: 'content_block_stop', index: this.#index });
   }
 
-  #openText(): string {
+  #openAs(kind: keyof typeof PROSE): string {
     if (this.#prefix !== null) return '';
-    return this.#open({ type: 'text', text: '' }, '"type":"text_delta","text":');
+    const { block, delta } = PROSE[kind];
+    return this.#open(block, delta);
   }
 
-  #text(text: string): string {
+  #write(kind: keyof typeof PROSE, text: string): string {
     if (text === '') return '';
-    const start = this.#openText();
+    const start = this.#openAs(kind);
     return `${start}${this.#prefix}${JSON.stringify(text)}${DELTA_END}`;
   }
 
   #cite(citation: Json): string {
     const delta = { type: 'citations_delta', citation };
-    const start = this.#openText();
+    const start = this.#openAs('text');
     return start + namedFrame({ type: 'content_block_delta', index: this.#index, delta });
-  }
-
-  #openThinking(): string {
-    if (this.#prefix !== null) return '';
-    const block = { type: 'thinking', thinking: '', signature: '' };
-    return this.#open(block, '"type":"thinking_delta","thinking":');
-  }
-
-  #thinking(text: string): string {
-    if (text === '') return '';
-    const opened = this.#openThinking();
-    return `${opened}${this.#prefix}${JSON.stringify(text)}${DELTA_END}`;
   }
 
   #endThinking(signature: ReasoningSignature | null): string {
     const data = this.#prefix === null ? redactedOf(signature) : null;
     if (data !== null) return this.#open({ type: 'redacted_thinking', data }, '') + this.#close();
     if (signature === null || (this.#prefix === null && isBare(signature))) return this.#close();
-    const opened = this.#openThinking();
+    const opened = this.#openAs('thinking');
     const delta = { type: 'signature_delta', signature: signatureField(signature) };
     const signed = namedFrame({ type: 'content_block_delta', index: this.#index, delta });
     return opened + signed + this.#close();

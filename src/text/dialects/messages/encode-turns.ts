@@ -1,5 +1,3 @@
-import { tryParseJson } from '../../../schema/json.ts';
-import { isObject } from '../../../schema/untrusted.ts';
 import type {
   Json,
   MediaPart,
@@ -11,7 +9,7 @@ import type {
 } from '../../canonical/canonical.ts';
 import { alternatingTurns, type AlternatingTurn as Message } from '../alternating-turns.ts';
 import { markedBlock } from '../cache-marks.ts';
-import { callIdOnWire } from '../calls.ts';
+import { callIdOnWire, callInput } from '../calls.ts';
 import type { Target } from '../dialect.ts';
 import { refuseNative, untranslatable } from '../request-errors.ts';
 import { nameOnWire } from '../tool-names.ts';
@@ -80,19 +78,10 @@ function add({ role, blocks, calls, results }: Message, part: Part, target: Targ
   }
 }
 
-function callBlock({ id, name, arguments: json, path }: ToolCallPart): Json {
-  return {
-    type: 'tool_use',
-    id: callIdOnWire(id),
-    name: nameOnWire(name),
-    input: inputOf(json, path),
-  };
-}
-
-function inputOf(json: string, path: string): Json {
-  const input = json.trim() === '' ? {} : tryParseJson(json);
-  if (isObject(input)) return input;
-  throw untranslatable(path, 'messages', 'the arguments must be the text of a JSON object');
+function callBlock(part: ToolCallPart): Json {
+  const { id, name } = part;
+  const input = callInput(part, 'messages');
+  return { type: 'tool_use', id: callIdOnWire(id), name: nameOnWire(name), input };
 }
 
 function resultBlock({ callId, content, isError }: ToolResultPart): Json {

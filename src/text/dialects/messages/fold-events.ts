@@ -1,12 +1,10 @@
-import { tryParseJson } from '../../../schema/json.ts';
-import { isObject } from '../../../schema/untrusted.ts';
 import { answerId } from '../../../store/answer-identity.ts';
 import type { Json } from '../../canonical/canonical.ts';
 import type { FinishReason, TextEvent } from '../../canonical/events.ts';
-import { truncatedAnswer, untranslatableAnswer, untranslatableBlock } from '../answer-errors.ts';
-import { callIdOnWire } from '../calls.ts';
+import { truncatedAnswer, untranslatableBlock } from '../answer-errors.ts';
+import { answeredInput, callIdOnWire } from '../calls.ts';
 import type { EncodeContext } from '../dialect.ts';
-import { type AnswerBlock, type CallBlock, foldAnswer } from '../fold-answer.ts';
+import { type AnswerBlock, foldAnswer } from '../fold-answer.ts';
 import { isBare } from '../reasoning-signature.ts';
 import { citationObject, stopOf } from './answer.ts';
 import { redactedOf, signatureField } from './reasoning.ts';
@@ -50,21 +48,12 @@ function contentOf(block: AnswerBlock, reason: FinishReason): Json | null {
       return { type: 'thinking', thinking: text, signature: field };
     }
     case 'call': {
-      const { id, name } = block;
-      return { type: 'tool_use', id: callIdOnWire(id), name, input: inputOf(block, reason) };
+      const { id, name, text: json } = block;
+      const input = answeredInput('messages', { name, json }, reason === 'length');
+      return { type: 'tool_use', id: callIdOnWire(id), name, input };
     }
     case 'native':
       if (block.dialect !== 'messages') throw untranslatableBlock('messages', block);
       return block.value as Json;
   }
-}
-
-/** The arguments of a call as an object, which messages has in place of JSON text. */
-function inputOf({ name, text }: CallBlock, reason: FinishReason): Json {
-  const input = text === '' ? {} : tryParseJson(text);
-  if (isObject(input)) return input;
-  // The token limit may cut the arguments; the stop reason shows that.
-  if (input === undefined && reason === 'length') return {};
-  const what = `a call of ${name} whose arguments are not a JSON object`;
-  throw untranslatableAnswer('messages', what);
 }

@@ -11,7 +11,7 @@ import type {
 import { openaiEndUser } from '../end-user.ts';
 import { collectRest, type Findings, nativePart } from '../native-parts.ts';
 import { decodeFunction, decodeJsonSchema } from '../openai-fields.ts';
-import { decodeToolChoice, decodeTools } from './decode-tools.ts';
+import { decodeTools, toolChoiceOf } from './decode-tools.ts';
 import { decodeTurns } from './decode-turns.ts';
 import { fields } from './fields.ts';
 import { functionTool } from './tool-fields.ts';
@@ -113,7 +113,7 @@ export function decodeRequest(value: unknown): TextRequest {
     includeUsage: true,
     turns,
     tools: allTools(tools, body['input'], findings),
-    toolChoice: decodeToolChoice(body['tool_choice']),
+    toolChoice: toolChoiceOf(body['tool_choice']),
     logprobs: logprobs ? true : null,
     topLogprobs: logprobs ? topLogprobs : null,
     format,

@@ -1,15 +1,8 @@
 import * as v from 'valibot';
-import { isObject, listOf, nonEmptyTextOf, textOf } from '../../../schema/untrusted.ts';
-import type {
-  Json,
-  Namespace,
-  NativePart,
-  Tool,
-  ToolChoice,
-  ToolReference,
-} from '../../canonical/canonical.ts';
+import { isObject, listOf, nonEmptyTextOf } from '../../../schema/untrusted.ts';
+import type { Json, Namespace, NativePart, Tool, ToolChoice } from '../../canonical/canonical.ts';
 import { nativePart } from '../native-parts.ts';
-import { decodeCustom } from '../openai-fields.ts';
+import { decodeCustom, decodeToolChoice } from '../openai-fields.ts';
 import { invalid } from '../request-errors.ts';
 import { functionTool } from './tool-fields.ts';
 import { decodeSearchTool } from './tool-search.ts';
@@ -91,28 +84,9 @@ export function decodeTools(
   });
 }
 
-function referenceOf(value: Json): ToolReference {
-  const type = value['type'];
-  const isTool = type === 'function' || type === 'custom';
-  return {
-    type: isTool ? 'tool' : type === 'namespace' ? 'namespace' : 'native',
-    name: textOf(value['name']),
-    namespace: nonEmptyTextOf(value['namespace']),
-    value,
-  };
-}
-
-export function decodeToolChoice(value: unknown): ToolChoice | null {
+/** The choice of tools of a request. */
+export function toolChoiceOf(value: unknown): ToolChoice | null {
   if (value === null || value === undefined) return null;
   if (!isObject(value)) return { type: value as 'auto' };
-  const { type, name, namespace, mode, tools } = value;
-  if ((type === 'function' || type === 'custom') && typeof name === 'string') {
-    const group = nonEmptyTextOf(namespace);
-    return { type: 'tool', name, ...(group !== null && { namespace: group }) };
-  }
-  const isMode = mode === 'auto' || mode === 'required';
-  if (type === 'allowed_tools' && isMode && Array.isArray(tools) && tools.every(isObject)) {
-    return { type: 'allowed', mode, tools: (tools as readonly Json[]).map(referenceOf) };
-  }
-  return nativePart('responses', 'tool_choice', value);
+  return decodeToolChoice('responses', value, (own) => own);
 }

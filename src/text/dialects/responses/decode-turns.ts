@@ -1,17 +1,18 @@
 import { isObject, nonEmptyTextOf } from '../../../schema/untrusted.ts';
-import type {
-  Json,
-  MediaPart,
-  MediaSource,
-  Part,
-  ReasoningPart,
-  TextPart,
-  ToolCallPart,
-  Turn,
+import {
+  type Json,
+  type MediaPart,
+  type MediaSource,
+  type Part,
+  type ReasoningPart,
+  type TextPart,
+  type ToolCallPart,
+  type Turn,
+  turnOf,
 } from '../../canonical/canonical.ts';
 import { withMark } from '../cache-marks.ts';
 import { argumentsOf, callIdFromWire } from '../calls.ts';
-import { sourceOf } from '../media-source.ts';
+import { mediaPart, sourceOf } from '../media-source.ts';
 import { collectRest, type Findings, nativePart } from '../native-parts.ts';
 import { isWrapped, unwrapSignature } from '../reasoning-signature.ts';
 import { invalid } from '../request-errors.ts';
@@ -27,14 +28,9 @@ function decodeImage(part: Json, path: string): MediaPart {
   if (url === null && file === null) {
     throw invalid(`${path}.image_url`, 'is required: a URL here or a file_id');
   }
-  return {
-    type: 'media',
-    media: 'image',
-    path,
-    source: url === null ? { kind: 'file', id: file! } : sourceOf(url, `${path}.image_url`),
-    detail: nonEmptyTextOf(part['detail']),
-    filename: null,
-  };
+  const source =
+    url === null ? ({ kind: 'file', id: file! } as const) : sourceOf(url, `${path}.image_url`);
+  return mediaPart('image', path, source, { detail: part['detail'] });
 }
 
 function decodeFile(part: Json, path: string): MediaPart {
@@ -49,14 +45,7 @@ function decodeFile(part: Json, path: string): MediaPart {
   } else if (data.startsWith('data:')) source = sourceOf(data, `${path}.file_data`);
   // OpenAI also accepts Base64 without a media type: it is taken for a PDF file.
   else source = { kind: 'data', mediaType: 'application/pdf', data };
-  return {
-    type: 'media',
-    media: 'document',
-    path,
-    source,
-    detail: nonEmptyTextOf(part['detail']),
-    filename: nonEmptyTextOf(part['filename']),
-  };
+  return mediaPart('document', path, source, part);
 }
 
 function decodePart(part: Json, path: string, findings: Findings) {
@@ -95,19 +84,9 @@ function decodeCall(item: Json, path: string): ToolCallPart {
     path,
     id: callIdFromWire(item['call_id'] as string),
     name: item['name'] as string,
-    arguments: argumentsOf(item['arguments'] as string, `${path}.arguments`),
-    ...namespaceOf(item),
-  };
-}
-
-function decodeCustomCall(item: Json, path: string): ToolCallPart {
-  return {
-    type: 'tool-call',
-    path,
-    id: callIdFromWire(item['call_id'] as string),
-    name: item['name'] as string,
-    arguments: item['input'] as string,
-    hasTextInput: true,
+    ...(item['type'] === 'custom_tool_call'
+      ? { arguments: item['input'] as string, hasTextInput: true }
+      : { arguments: argumentsOf(item['arguments'] as string, `${path}.arguments`) }),
     ...namespaceOf(item),
   };
 }
@@ -162,11 +141,9 @@ function decodeItem(item: Json, path: string, findings: Findings): [Role, readon
       collect('reasoning', item, path, findings);
       return ['assistant', [decodeReasoning(item, path)]];
     case 'function_call':
-      collect('function_call', item, path, findings);
-      return ['assistant', [decodeCall(item, path)]];
     case 'custom_tool_call':
       collect('function_call', item, path, findings);
-      return ['assistant', [decodeCustomCall(item, path)]];
+      return ['assistant', [decodeCall(item, path)]];
     case 'custom_tool_call_output':
     case 'function_call_output': {
       collect('function_call_output', item, path, findings);
@@ -197,20 +174,14 @@ function decodeItem(item: Json, path: string, findings: Findings): [Role, readon
 
 /** The turns of a conversation. Adjacent items of the assistant are one turn. */
 export function decodeTurns(instructions: unknown, input: unknown, findings: Findings): Turn[] {
-  const turns: {
-    role: Role;
-    path: string;
-    parts: Part[];
-    name: null;
-    partial: false;
-    tools: null;
-  }[] = [];
+  const turns: (Turn & { readonly parts: Part[] })[] = [];
   const add = (role: Role, path: string, parts: readonly Part[]) => {
     const last = turns.at(-1);
     if (last?.role === role && (role === 'assistant' || role === 'user') && continues(last)) {
       for (const part of parts) last.parts.push(part);
     } else {
-      turns.push({ role, path, parts: [...parts], name: null, partial: false, tools: null });
+      const own = [...parts];
+      turns.push({ ...turnOf(role, path, own), parts: own });
     }
   };
   // A user message continues a turn of tool results; two user messages are two turns.
