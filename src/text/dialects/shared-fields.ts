@@ -1,8 +1,11 @@
 import * as v from 'valibot';
-import { openObject, textOrList } from '../../schema/choice.ts';
+import { openChoiceBy, openObject, textOrList, wordOrObject } from '../../schema/choice.ts';
 import { integer, number } from '../../schema/fields.ts';
+import { isObject } from '../../schema/untrusted.ts';
+import { type NeutralValues, type Shape, schemasOf } from './field-table.ts';
 import {
   advice,
+  content,
   empty,
   hint,
   meaning,
@@ -12,14 +15,61 @@ import {
   untranslated,
   values,
 } from './fields.ts';
+import { feature } from './inspection.ts';
 
 // Fields that requests of several formats have.
+
+export const text = v.string();
+
+export const optionalText = v.nullish(text);
+
+/** An object of a kind that only the provider knows. */
+export const otherKind = openObject({ type: text });
+
+/** A text, or a list of parts of the given types and of others. */
+export const textOrParts = <const Parts extends Readonly<Record<string, Shape>>>(parts: Parts) =>
+  textOrList(
+    'a text or a list of parts',
+    v.array(openChoiceBy('type', schemasOf(parts), otherKind)),
+  );
+
+/** Only the model itself calls a tool, which is the default. */
+export const directCaller: NeutralValues = {
+  words: 'direct',
+  test: (value) =>
+    isObject(value)
+      ? value['type'] === 'direct'
+      : Array.isArray(value) && value.every((one) => one === 'direct'),
+};
+
+/** Tools that the provider runs, in OpenAI's formats. */
+export const HOSTED = {
+  code_interpreter: feature('code_interpreter'),
+  computer_use_preview: feature('computer_use'),
+  file_search: feature('file_search'),
+  image_generation: feature('image_generation'),
+  mcp: feature('mcp'),
+  web_search: feature('web_search'),
+  web_search_preview: feature('web_search'),
+} as const;
+
+/** The kinds of a choice of tools that OpenAI's formats have. @param named a choice of one function */
+export const toolChoiceBy = <const Named extends v.GenericSchema>(named: Named) =>
+  wordOrObject(['auto', 'none', 'required'], openChoiceBy('type', { function: named }, otherKind));
 
 /** A text that is not empty. */
 export const nonEmptyText = (expects: string) =>
   v.pipe(v.string(), v.nonEmpty(), v.metadata({ expects }));
 
 export const functionName = nonEmptyText("the function's name");
+
+/** What describes a function that the model may call. */
+export const FUNCTION = content({
+  name: functionName,
+  description: optionalText,
+  parameters: v.nullish(openObject({})),
+  strict: v.nullish(v.boolean()),
+});
 
 /** A list with one object at least. @param expects what it is called in messages */
 export const someOf = <const Item extends v.GenericSchema>(item: Item, expects: string) =>

@@ -1,7 +1,7 @@
 import type { Json } from '../../canonical/canonical.ts';
 import type { TextEvent } from '../../canonical/events.ts';
 import type { PendingCall } from './pending-call.ts';
-import { ownSignature } from './reasoning.ts';
+import { signatureOf } from './reasoning.ts';
 
 export type ProseKind = 'text' | 'refusal' | 'reasoning';
 
@@ -162,7 +162,7 @@ export class BlockQueue {
       block.closed = true;
       this.#emit({ type: 'tool-end', block: number });
     } else if (block.kind === 'reasoning') {
-      const signature = ownSignature([...block.details.values()], this.#provider);
+      const signature = signatureOf([...block.details.values()], this.#provider);
       this.#emit({ type: 'reasoning-end', block: number, signature });
     } else if (block.kind !== 'native') {
       this.#emit({ type: `${block.kind}-end`, block: number });

@@ -15,6 +15,7 @@ import {
   STREAM_OPTIONS,
   someOf,
   stops,
+  text,
 } from '../shared-fields.ts';
 import {
   functionFields,
@@ -25,8 +26,6 @@ import {
   toolList,
   tools,
 } from './message-fields.ts';
-
-const text = v.string();
 
 /** Modalities that are not metered as text. */
 const modalities: Check = (value, found) => {

@@ -1,12 +1,5 @@
 import * as v from 'valibot';
-import {
-  choice,
-  choiceBy,
-  openChoiceBy,
-  openObject,
-  textOrList,
-  wordOrObject,
-} from '../../../schema/choice.ts';
+import { choice, choiceBy, openChoiceBy, openObject } from '../../../schema/choice.ts';
 import { isObject } from '../../../schema/untrusted.ts';
 import {
   byType,
@@ -15,7 +8,6 @@ import {
   listedAs,
   type NeutralValues,
   object,
-  schemasOf,
 } from '../field-table.ts';
 import {
   ANY,
@@ -30,13 +22,18 @@ import {
   values,
 } from '../fields.ts';
 import { address, type Check, feature, media, reference } from '../inspection.ts';
-import { CACHE_MARKS, functionName, LOADING, nonEmptyText } from '../shared-fields.ts';
-
-const text = v.string();
-const optional = v.nullish(text);
-
-/** A part, a tool or a call that only the provider knows. */
-const other = openObject({ type: text });
+import {
+  CACHE_MARKS,
+  FUNCTION,
+  HOSTED,
+  LOADING,
+  nonEmptyText,
+  optionalText,
+  otherKind,
+  text,
+  textOrParts,
+  toolChoiceBy,
+} from '../shared-fields.ts';
 
 /** Properties that other gateways and providers add to answers for their own use. */
 const FOREIGN = named(
@@ -52,7 +49,7 @@ const FOREIGN = named(
 const ECHOED = named(echo(), 'annotations', 'id', 'index', 'object', 'parsed', 'status');
 
 export const functionCall = fieldTable({
-  ...content({ name: text, arguments: optional }),
+  ...content({ name: text, arguments: optionalText }),
   ...FOREIGN,
   ...ECHOED,
 });
@@ -90,13 +87,13 @@ const ANSWER = {
   ...FOREIGN,
   ...read('reasoning'),
   ...content({
-    reasoning_content: optional,
-    reasoning_details: v.nullish(v.array(openObject({ type: optional }))),
-    refusal: optional,
+    reasoning_content: optionalText,
+    reasoning_details: v.nullish(v.array(openObject({ type: optionalText }))),
+    refusal: optionalText,
   }),
   tool_calls: meaning('Tool calls of the answer.', { value: v.array(toolCall), items: calls }),
   function_call: meaning('The former name of tool_calls.', {
-    value: openObject({ name: text, arguments: optional }),
+    value: openObject({ name: text, arguments: optionalText }),
   }),
 };
 
@@ -128,7 +125,7 @@ function mediaPart<const Own extends Fields>(type: string, own: Own) {
 export const mediaParts = {
   image_url: mediaPart('image_url', {
     url: meaning('Address or data.', { required: text, check: address }),
-    ...content({ detail: optional }),
+    ...content({ detail: optionalText }),
     ...read('format'),
   }),
   video_url: mediaPart('video_url', {
@@ -142,7 +139,7 @@ export const mediaParts = {
   file: mediaPart('file', {
     file_data: meaning('Base64 or address.', { value: text, check: media }),
     file_id: meaning('Identifier of a stored file.', { value: text, check: reference('file_id') }),
-    ...content({ filename: optional }),
+    ...content({ filename: optionalText }),
     ...read('format'),
   }),
 } as const;
@@ -161,36 +158,20 @@ const parts = byType(
   { translated: Object.keys(PARTS) },
 );
 
-const textOrParts = textOrList(
-  'a text or a list of parts',
-  v.array(openChoiceBy('type', schemasOf(PARTS), other)),
-);
+const messageContent = textOrParts(PARTS);
 
-const HOSTED = {
+const OWN_HOSTED = {
+  ...HOSTED,
   browser_search: feature('web_search'),
   // Moonshot's own tools, whose searches are billed per call.
   builtin_function: feature('web_search'),
   code_execution: feature('code_interpreter'),
-  code_interpreter: feature('code_interpreter'),
-  computer_use_preview: feature('computer_use'),
-  file_search: feature('file_search'),
-  image_generation: feature('image_generation'),
   live_search: feature('web_search'),
-  mcp: feature('mcp'),
-  web_search: feature('web_search'),
-  web_search_preview: feature('web_search'),
   x_search: feature('web_search'),
 } as const;
 
 /** A function that the model may call. */
-export const functionFields = fieldTable(
-  content({
-    name: functionName,
-    description: optional,
-    parameters: v.nullish(openObject({})),
-    strict: v.nullish(v.boolean()),
-  }),
-);
+export const functionFields = fieldTable(FUNCTION);
 
 const nameOfFunction: NeutralValues = {
   words: 'the name of its function',
@@ -210,11 +191,11 @@ export const functionTool = fieldTable({
 });
 
 export const tools = byType(
-  { function: functionTool, custom: object(read('type', 'custom')), ...HOSTED },
+  { function: functionTool, custom: object(read('type', 'custom')), ...OWN_HOSTED },
   { translated: ['function', 'custom'] },
 );
 
-export const toolList = v.array(openChoiceBy('type', { function: functionTool.schema }, other));
+export const toolList = v.array(openChoiceBy('type', { function: functionTool.schema }, otherKind));
 
 const byName = fieldTable(content({ name: text }));
 const functionChoice = fieldTable({
@@ -236,21 +217,18 @@ export const toolChoice: Check = byType({
       }),
     }),
   }),
-  ...HOSTED,
+  ...OWN_HOSTED,
 });
 
-export const toolChoiceSchema = wordOrObject(
-  ['auto', 'none', 'required'],
-  openChoiceBy('type', { function: functionChoice.schema }, other),
-);
+export const toolChoiceSchema = toolChoiceBy(functionChoice.schema);
 
 /** What a message of any role has. */
 const EVERY = {
   ...CACHE_MARKS,
   ...ECHOED,
   ...read('role', 'prefix'),
-  ...content({ tool_call_id: optional, partial: v.nullish(v.boolean()) }),
-  content: meaning('Text or parts.', { value: textOrParts, items: parts }),
+  ...content({ tool_call_id: optionalText, partial: v.nullish(v.boolean()) }),
+  content: meaning('Text or parts.', { value: messageContent, items: parts }),
   name: meaning("The participant's name.", { value: text }),
   tools: meaning('Tools that the message adds.', { value: toolList, items: tools }),
 };
@@ -286,13 +264,13 @@ const system = openObject({
 export const messageSchema = choiceBy('role', {
   system,
   developer: system,
-  user: openObject({ role: v.literal('user'), content: textOrParts, name }),
+  user: openObject({ role: v.literal('user'), content: messageContent, name }),
   assistant: openObject({
     role: v.literal('assistant'),
     content: anyContent,
     name,
     ...ofAnswer,
   }),
-  tool: openObject({ role: v.literal('tool'), content: textOrParts, tool_call_id: text }),
+  tool: openObject({ role: v.literal('tool'), content: messageContent, tool_call_id: text }),
   function: openObject({ role: v.literal('function'), name: text, content: anyContent }),
 });

@@ -36,20 +36,13 @@ function afterOf(detail: Detail): number {
   return typeof after === 'number' && after > 0 ? after : 0;
 }
 
-function signatureOf(
+/** Details as the signature of one block of reasoning; null where its provider needs none back. */
+export function signatureOf(
   details: readonly Detail[],
   provider: string | null,
 ): ReasoningSignature | null {
   if (!details.some(isSigned)) return null;
   return { dialect: 'chat', provider, value: { reasoning_details: details } };
-}
-
-/** Details of a provider of this dialect as the signature of one block of reasoning. */
-export function ownSignature(
-  details: readonly Detail[],
-  provider: string,
-): ReasoningSignature | null {
-  return signatureOf(details, provider);
 }
 
 /** The reasoning of an assistant's message: its details or, without details, its plain text. */

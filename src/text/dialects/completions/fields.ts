@@ -12,12 +12,12 @@ import {
   SETTINGS,
   STREAM_OPTIONS,
   stops,
+  text,
 } from '../shared-fields.ts';
 
 /** Prompts of one request, each of which is a request to the upstream. */
 const MAX_PROMPTS = 20;
 
-const text = v.string();
 const prompts = v.pipe(v.array(text), v.nonEmpty(), v.maxLength(MAX_PROMPTS));
 
 /** The fields of a request for a completion of a text, in OpenAI's legacy format. */

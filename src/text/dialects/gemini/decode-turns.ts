@@ -33,44 +33,28 @@ interface Call {
   readonly name: string;
 }
 
-/** Calls in order. Without the index, the first of many that are left would be searched for each time. */
-interface Calls {
-  readonly all: Call[];
-  /** Index of the first call that may still be open. */
-  next: number;
-}
-
-/** Function calls without a response so far. */
+/** Function calls without a response so far, in order. */
 class OpenCalls {
-  readonly #byId = new Map<string, Calls>();
-  readonly #byName = new Map<string, Calls>();
-  readonly #taken = new Set<Call>();
+  readonly #byId = new Map<string, Set<Call>>();
+  readonly #byName = new Map<string, Set<Call>>();
 
   add(call: Call): void {
     for (const [calls, key] of [
       [this.#byId, call.id],
       [this.#byName, call.name],
     ] as const) {
-      const known = calls.get(key);
-      if (known) known.all.push(call);
-      else calls.set(key, { all: [call], next: 0 });
+      calls.set(key, (calls.get(key) ?? new Set()).add(call));
     }
   }
 
   /** Removes and returns the first call that has an identifier, or else a name. */
   take(id: string | null, name: string): Call | undefined {
-    const call =
-      (id === null ? undefined : this.#first(this.#byId.get(id))) ??
-      this.#first(this.#byName.get(name));
-    if (call) this.#taken.add(call);
+    const [named] = this.#byName.get(name) ?? [];
+    const [call = named] = (id !== null && this.#byId.get(id)) || [];
+    if (call === undefined) return undefined;
+    this.#byId.get(call.id)!.delete(call);
+    this.#byName.get(call.name)!.delete(call);
     return call;
-  }
-
-  /** Returns the first call that was not taken, and removes those before it. */
-  #first(calls: Calls | undefined): Call | undefined {
-    if (calls === undefined) return undefined;
-    while (this.#taken.has(calls.all[calls.next]!)) calls.next += 1;
-    return calls.all[calls.next];
   }
 }
 

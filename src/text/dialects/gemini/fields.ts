@@ -15,11 +15,8 @@ import {
   values,
 } from '../fields.ts';
 import { type Check, feature, reference } from '../inspection.ts';
-import { fewTexts, functionName, SETTING, someOf } from '../shared-fields.ts';
+import { fewTexts, functionName, optionalText, SETTING, someOf, text } from '../shared-fields.ts';
 import { isStoredFile } from './media.ts';
-
-const text = v.string();
-const optional = v.nullish(text);
 
 /** A file of an account at Google, or an address that Google reads. */
 const fileUri: Check = (value, found) => {
@@ -37,7 +34,7 @@ const media = {
   inlineData: meaning('Base64.', { value: blob }),
   fileData: meaning('A file by its address.', {
     fields: {
-      ...content({ mimeType: optional }),
+      ...content({ mimeType: optionalText }),
       ...read('displayName'),
       fileUri: meaning('Address or stored file.', { required: text, check: fileUri }),
     },
@@ -68,18 +65,22 @@ const KINDS = [
 const part = fieldTable(
   {
     ...media,
-    ...content({ text: optional, thought: v.nullish(v.boolean()), thoughtSignature: optional }),
+    ...content({
+      text: optionalText,
+      thought: v.nullish(v.boolean()),
+      thoughtSignature: optionalText,
+    }),
     ...read('partMetadata'),
     functionCall: meaning('A tool call.', {
       fields: content({
-        id: optional,
+        id: optionalText,
         name: functionName,
         args: v.nullish(openObject({})),
       }),
     }),
     functionResponse: meaning('The result of a tool call.', {
       fields: {
-        ...content({ id: optional, name: functionName, response: openObject({}) }),
+        ...content({ id: optionalText, name: functionName, response: openObject({}) }),
         ...named(native('Further results of the call.'), 'scheduling', 'willContinue'),
         parts: meaning('Media of the result.', {
           value: v.array(openObject({ inlineData: v.nullish(blob.schema) })),
@@ -189,7 +190,7 @@ export const toolConfigFields = fieldTable({
 const declaration = fieldTable({
   ...content({
     name: functionName,
-    description: optional,
+    description: optionalText,
     parameters: v.nullish(openObject({})),
     parametersJsonSchema: v.nullish(openObject({})),
   }),

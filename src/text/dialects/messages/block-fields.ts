@@ -5,8 +5,8 @@ import type { Feature } from '../../../store/features.ts';
 import { byType, type FieldTable, fieldTable, gated, object, schemasOf } from '../field-table.ts';
 import { advice, content, echo, meaning, named, native, read } from '../fields.ts';
 import { address, type Check, feature, reference } from '../inspection.ts';
-import { nonEmptyText } from '../shared-fields.ts';
-import { CACHE_MARK, directCaller, optional, tools } from './tool-fields.ts';
+import { directCaller, nonEmptyText, optionalText, otherKind } from '../shared-fields.ts';
+import { CACHE_MARK, tools } from './tool-fields.ts';
 
 const nested: Check = (value, found, owner) => blocks(value, found, owner);
 
@@ -81,7 +81,7 @@ const imageBlock = fieldTable({
 });
 
 const documentBlock = fieldTable({
-  ...content({ type: v.literal('document'), title: optional }),
+  ...content({ type: v.literal('document'), title: optionalText }),
   ...CACHE_MARK,
   context: native('Words about the document that are not cited.'),
   citations: native('Whether the answer cites the document.', { neutral: citationsOff }),
@@ -98,8 +98,6 @@ const DECODED_TYPES = [
   ...['text', 'image', 'document', 'thinking', 'redacted_thinking', 'tool_use', 'tool_result'],
 ];
 
-const nativeBlock = openObject({ type: v.string() });
-
 /** A text, or blocks of the given types and native blocks. Refuses decoded types that are not given. */
 function textOrBlocks<const Known extends Readonly<Record<string, v.GenericSchema>>>(
   expects: string,
@@ -107,11 +105,8 @@ function textOrBlocks<const Known extends Readonly<Record<string, v.GenericSchem
 ) {
   const misplaced = openObject({ type: v.picklist(Object.keys(known)) });
   const elsewhere = Object.fromEntries(DECODED_TYPES.map((type) => [type, misplaced]));
-  const options = [...Object.values(known), nativeBlock] as (
-    | Known[keyof Known]
-    | typeof nativeBlock
-  )[];
-  const select = selectBy('type', { ...elsewhere, ...known }, nativeBlock);
+  const options = [...Object.values(known), otherKind] as (Known[keyof Known] | typeof otherKind)[];
+  const select = selectBy('type', { ...elsewhere, ...known }, otherKind);
   return textOrList(expects, v.array(choice('a block', options, select)));
 }
 
@@ -119,7 +114,7 @@ function textOrBlocks<const Known extends Readonly<Record<string, v.GenericSchem
 const BLOCKS = {
   ...RESULT_BLOCKS,
   thinking: fieldTable({
-    ...content({ type: v.literal('thinking'), thinking: v.string(), signature: optional }),
+    ...content({ type: v.literal('thinking'), thinking: v.string(), signature: optionalText }),
     ...CACHE_MARK,
   }),
   redacted_thinking: fieldTable({

@@ -4,20 +4,9 @@ import { isObject } from '../../../schema/untrusted.ts';
 import { byType, fieldTable } from '../field-table.ts';
 import { advice, content, empty, native, read, values } from '../fields.ts';
 import { feature } from '../inspection.ts';
-import { LOADING, nonEmptyText } from '../shared-fields.ts';
-
-export const optional = v.nullish(v.string());
+import { directCaller, LOADING, nonEmptyText, optionalText, otherKind } from '../shared-fields.ts';
 
 export const CACHE_MARK = { cache_control: advice('Mark of a prompt cache.') };
-
-/** Only the model itself calls the tool, which is the default. */
-export const directCaller = {
-  words: 'direct',
-  test: (value: unknown) =>
-    isObject(value)
-      ? value['type'] === 'direct'
-      : Array.isArray(value) && value.every((one) => one === 'direct'),
-};
 
 /** Whether a tool searches for further tools at the provider. */
 export function isToolSearch(name: unknown): boolean {
@@ -29,7 +18,7 @@ export const clientTool = fieldTable({
   ...content({
     type: v.nullish(v.literal('custom')),
     name: nonEmptyText('a name'),
-    description: optional,
+    description: optionalText,
     input_schema: openObject({}),
     strict: v.nullish(v.boolean()),
   }),
@@ -45,14 +34,12 @@ export const clientTool = fieldTable({
 
 export type CustomTool = v.InferInput<typeof clientTool.schema>;
 
-const nativeTool = openObject({ type: v.string() });
-
 /** The client's tools, and tools that Anthropic runs or has a schema for. */
 export const toolList = v.pipe(
   v.array(
-    choice('a tool', [clientTool.schema, nativeTool], (value) => {
+    choice('a tool', [clientTool.schema, otherKind], (value) => {
       const type = isObject(value) ? (value['type'] ?? 'custom') : 'custom';
-      return type === 'custom' ? clientTool.schema : nativeTool;
+      return type === 'custom' ? clientTool.schema : otherKind;
     }),
   ),
   v.metadata({ expects: 'a list of tools' }),

@@ -14,7 +14,7 @@ import {
   values,
 } from '../fields.ts';
 import { reference } from '../inspection.ts';
-import { LABELS, ROUTING, SAMPLING, SETTING, SETTINGS } from '../shared-fields.ts';
+import { LABELS, otherKind, ROUTING, SAMPLING, SETTING, SETTINGS, text } from '../shared-fields.ts';
 import { input, inputItem, items } from './item-fields.ts';
 import { hasHostedTools, toolChoice, toolChoiceSchema, toolList, tools } from './tool-fields.ts';
 
@@ -23,8 +23,6 @@ const unlessHosted = {
   test: (_: unknown, body: Readonly<Record<string, unknown>>) => !hasHostedTools(body['tools']),
 };
 
-const text = v.string();
-
 const schemaFormat = openObject({
   type: v.literal('json_schema'),
   name: text,
@@ -32,7 +30,6 @@ const schemaFormat = openObject({
   description: v.nullish(text),
   strict: v.nullish(v.boolean()),
 });
-const otherFormat = openObject({ type: text });
 
 /** The fields of a responses request. */
 export const fields = fieldTable({
@@ -93,7 +90,7 @@ export const fields = fieldTable({
   text: meaning('The output as text.', {
     fields: {
       format: meaning('Format of the output.', {
-        value: openChoiceBy('type', { json_schema: schemaFormat }, otherFormat),
+        value: openChoiceBy('type', { json_schema: schemaFormat }, otherKind),
         decides: ['format'],
       }),
       verbosity: SETTING.verbosity,

@@ -1,18 +1,19 @@
 import * as v from 'valibot';
-import { choice, openChoiceBy, openObject, selectBy, textOrList } from '../../../schema/choice.ts';
+import { choice, openObject, selectBy } from '../../../schema/choice.ts';
 import { isObject } from '../../../schema/untrusted.ts';
 import { byType, type FieldTable, fieldTable, gated, object, schemasOf } from '../field-table.ts';
 import { ANY, advice, content, echo, meaning, named, native, read } from '../fields.ts';
 import { address, all, type Check, feature, media, reference } from '../inspection.ts';
-import { CACHE_MARKS } from '../shared-fields.ts';
+import {
+  CACHE_MARKS,
+  directCaller,
+  optionalText,
+  otherKind,
+  text,
+  textOrParts,
+} from '../shared-fields.ts';
 import { OWN_REASONING } from './reasoning.ts';
 import { environments, tools } from './tool-fields.ts';
-
-const text = v.string();
-const optional = v.nullish(text);
-
-/** An item or a part that only the provider knows. */
-const other = openObject({ type: text });
 
 const FILE = {
   file_id: meaning('Identifier of a stored file.', { value: text, check: reference('file_id') }),
@@ -25,7 +26,7 @@ const textPart = fieldTable({
 });
 
 const image = fieldTable({
-  ...content({ type: v.literal('input_image'), detail: optional }),
+  ...content({ type: v.literal('input_image'), detail: optionalText }),
   ...CACHE_MARKS,
   ...FILE,
   image_url: meaning('Address or data.', { value: text, check: address }),
@@ -38,7 +39,7 @@ const PARTS = {
   refusal: fieldTable(content({ type: v.literal('refusal'), refusal: text })),
   input_image: image,
   input_file: fieldTable({
-    ...content({ type: v.literal('input_file'), filename: optional }),
+    ...content({ type: v.literal('input_file'), filename: optionalText }),
     ...read('detail'),
     ...CACHE_MARKS,
     ...FILE,
@@ -68,10 +69,7 @@ const parts = byType(
   { translated: Object.keys(PARTS) },
 );
 
-const textOrParts = textOrList(
-  'a text or a list of parts',
-  v.array(openChoiceBy('type', schemasOf(PARTS), other)),
-);
+const itemContent = textOrParts(PARTS);
 
 /** What every item may have. */
 const ITEM = {
@@ -79,10 +77,7 @@ const ITEM = {
   ...named(echo(), 'id', 'status'),
   caller: advice('What called the tool.', {
     feature: 'code_interpreter',
-    neutral: {
-      words: '{"type": "direct"}',
-      test: (value) => isObject(value) && value['type'] === 'direct',
-    },
+    neutral: directCaller,
   }),
   namespace: meaning('The namespace of the tool.'),
   phase: advice('Whether the message is the final answer.'),
@@ -95,7 +90,7 @@ const callItem = fieldTable({
 });
 const outputItem = fieldTable({
   ...ITEM,
-  output: meaning('Text or parts.', { required: textOrParts, items: parts }),
+  output: meaning('Text or parts.', { required: itemContent, items: parts }),
 });
 
 const reasoningParts = v.nullish(v.array(openObject({ type: text, text })));
@@ -108,7 +103,7 @@ export const itemTables = {
       type: v.nullish(v.literal('message')),
       role: v.picklist(['user', 'assistant', 'system', 'developer']),
     }),
-    content: meaning('Text or parts.', { required: textOrParts, items: parts }),
+    content: meaning('Text or parts.', { required: itemContent, items: parts }),
   }),
   function_call: callItem,
   function_call_output: outputItem,
@@ -118,7 +113,7 @@ export const itemTables = {
       type: v.literal('reasoning'),
       summary: reasoningParts,
       content: reasoningParts,
-      encrypted_content: optional,
+      encrypted_content: optionalText,
     }),
     id: native('Part of an earlier answer, sent back.', { value: text, neutral: ANY }),
   }),
@@ -220,7 +215,7 @@ export function isReference(item: Readonly<Record<string, unknown>>): boolean {
 }
 
 const call = { call_id: text, name: text };
-const output = { call_id: text, output: textOrParts };
+const output = { call_id: text, output: itemContent };
 const { message, reasoning: reasoningItem } = schemasOf(itemTables);
 
 const ITEMS = {
@@ -232,12 +227,12 @@ const ITEMS = {
   reasoning: reasoningItem,
   item_reference: storedItem.schema,
 };
-const typed = selectBy('type', ITEMS, other);
+const typed = selectBy('type', ITEMS, otherKind);
 
-/** One item of the input. The type of a message is optional. */
+/** One item of the input. The type of a message is optionalText. */
 export const inputItem = choice(
   'an object with a type or a role',
-  [...Object.values(ITEMS), other],
+  [...Object.values(ITEMS), otherKind],
   (value) => {
     if (!isObject(value) || (value['type'] ?? null) !== null) return typed(value);
     return isReference(value) ? storedItem.schema : message;

@@ -1,10 +1,17 @@
 import * as v from 'valibot';
-import { openChoiceBy, openObject, wordOrObject } from '../../../schema/choice.ts';
+import { openChoiceBy } from '../../../schema/choice.ts';
 import { isObject, objectsOf } from '../../../schema/untrusted.ts';
 import { byType, fieldTable, gated, object } from '../field-table.ts';
 import { advice, content, meaning, native, read } from '../fields.ts';
 import { address, type Check, feature, reference } from '../inspection.ts';
-import { functionName, LOADING } from '../shared-fields.ts';
+import {
+  directCaller,
+  FUNCTION,
+  HOSTED,
+  LOADING,
+  otherKind,
+  toolChoiceBy,
+} from '../shared-fields.ts';
 
 const containerFields = object({
   ...read('type', 'memory_limit', 'network_policy'),
@@ -22,36 +29,22 @@ export const environments = byType({
   }),
 });
 
-const HOSTED = {
-  code_interpreter: feature('code_interpreter'),
+const OWN_HOSTED = {
+  ...HOSTED,
   computer: feature('computer_use'),
   computer_use: feature('computer_use'),
-  computer_use_preview: feature('computer_use'),
-  file_search: feature('file_search'),
-  image_generation: feature('image_generation'),
-  mcp: feature('mcp'),
   programmatic_tool_calling: feature('code_interpreter'),
-  web_search: feature('web_search'),
-  web_search_preview: feature('web_search'),
 } as const;
 
 /** Tools that the client runs. */
 const CLIENT_TOOLS = { apply_patch: null, custom: null, local_shell: null, tool_search: null };
 
 export const functionTool = fieldTable({
-  ...content({
-    type: v.literal('function'),
-    name: functionName,
-    description: v.nullish(v.string()),
-    parameters: v.nullish(openObject({})),
-    strict: v.nullish(v.boolean()),
-  }),
+  ...content({ type: v.literal('function') }),
+  ...FUNCTION,
   cache_control: advice('Mark of a prompt cache.'),
   allowed_callers: native('What may call the tool.', {
-    neutral: {
-      words: '["direct"]',
-      test: (value) => Array.isArray(value) && value.every((caller) => caller === 'direct'),
-    },
+    neutral: directCaller,
   }),
   ...LOADING,
   output_schema: native('JSON Schema of the results.'),
@@ -62,7 +55,7 @@ const nested: Check = (value, found, owner) => tools(value, found, owner);
 export const tools: Check = byType(
   {
     ...CLIENT_TOOLS,
-    ...HOSTED,
+    ...OWN_HOSTED,
     function: functionTool,
     namespace: object({
       ...read('type', 'name', 'description'),
@@ -108,21 +101,15 @@ export const tools: Check = byType(
   { translated: ['function', 'custom', 'namespace', 'tool_search'] },
 );
 
-/** A tool that only the provider knows, or a choice of one. */
-const other = openObject({ type: v.string() });
-
-export const toolList = v.array(openChoiceBy('type', { function: functionTool.schema }, other));
+export const toolList = v.array(openChoiceBy('type', { function: functionTool.schema }, otherKind));
 
 const functionChoice = fieldTable(content({ type: v.literal('function'), name: v.string() }));
 
-export const toolChoiceSchema = wordOrObject(
-  ['auto', 'none', 'required'],
-  openChoiceBy('type', { function: functionChoice.schema }, other),
-);
+export const toolChoiceSchema = toolChoiceBy(functionChoice.schema);
 
 export const toolChoice: Check = byType({
   ...CLIENT_TOOLS,
-  ...HOSTED,
+  ...OWN_HOSTED,
   function: functionChoice,
   shell: null,
   allowed_tools: object({
