@@ -1,6 +1,7 @@
 import type { SetOperation } from './batch/set.ts';
 import type { ThreadOperation } from './definition/operation.ts';
 import { srcset } from './recipe/srcset.ts';
+import { OPERATIONS } from './registry.ts';
 import { render } from './sandbox/render.ts';
 import { compare, compareSet } from './tools/compare.ts';
 import { duplicates } from './tools/duplicates.ts';
@@ -25,10 +26,13 @@ export const INTERNAL_OPERATIONS: readonly ThreadOperation<never>[] = [
 ];
 
 /** Tools over all images of a request, for endpoints; the command line has a command of its own for each. */
-export const SET_OPERATIONS = [
+const SET_OPERATIONS = [
   duplicates,
   compareSet,
   montage,
   faviconSet,
   srcset,
 ] as readonly SetOperation[];
+
+/** The operations that have endpoints: over each file, and over all together. */
+export const BATCHES: readonly SetOperation[] = [...OPERATIONS, ...SET_OPERATIONS];

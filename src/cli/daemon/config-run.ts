@@ -1,11 +1,12 @@
 import { printable, printableJson } from '../../operations/batch/filename.ts';
+import { stepsFault } from '../../operations/recipe/url-steps.ts';
 import '../../text/built-in-dialects.ts';
 import { type CommandInput, readFlags } from '../command/command.ts';
 import { counted, print, printStderr } from '../terminal/terminal.ts';
 import { configPrintFlags } from './daemon-flags.ts';
 
 function sourceOf({ positionals: [file] }: CommandInput) {
-  return { file: file as string | undefined, env: process.env, cwd: process.cwd() };
+  return { file: file as string | undefined, env: process.env, cwd: process.cwd(), stepsFault };
 }
 
 /** Checks a configuration. */

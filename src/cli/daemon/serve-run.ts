@@ -9,6 +9,7 @@ import type { Config } from '../../config/settings/schema.ts';
 import { INVALID_CONFIG } from '../../config/yaml/invalid.ts';
 import { Failure } from '../../failure.ts';
 import { reopenLog } from '../../http/observability/log.ts';
+import { stepsFault } from '../../operations/recipe/url-steps.ts';
 import type { Actor } from '../../store/audit/entry.ts';
 import { hintOf } from '../../store/key.ts';
 import { readFlags } from '../command/command.ts';
@@ -29,7 +30,7 @@ export async function runServe(
 ): Promise<number> {
   const flags = readFlags(serveFlags, values);
   const source = {
-    ...{ file: flags.config, env: process.env, cwd: process.cwd() },
+    ...{ file: flags.config, env: process.env, cwd: process.cwd(), stepsFault },
     isReplay: isReplay(flags),
   };
   const loaded = loadConfig(source);

@@ -7,6 +7,7 @@ import type { Config } from '../../config/settings/schema.ts';
 import { Failure } from '../../failure.ts';
 import { withTimeout } from '../../http/transport/timeout.ts';
 import { printable } from '../../operations/batch/filename.ts';
+import { stepsFault } from '../../operations/recipe/url-steps.ts';
 import { keysRedactor } from '../../routing/redaction.ts';
 import type { ConfigEntry } from '../../store/config-entry.ts';
 import { databaseState } from '../../store/drivers/open.ts';
@@ -78,7 +79,10 @@ function chosen(only: string | undefined): readonly Check[] {
 }
 
 async function examine(given: Flags, version: string): Promise<Examined> {
-  const source = { file: given['config'] as string, env: process.env, cwd: process.cwd() };
+  const source = {
+    ...{ file: given['config'] as string, env: process.env, cwd: process.cwd() },
+    stepsFault,
+  };
   const loaded = orFailure(() => loadConfig(source));
   const without = [['providers'], ['models']];
   // Keys are often in the environment of the daemon alone.

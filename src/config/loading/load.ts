@@ -78,6 +78,8 @@ export interface LoadOptions extends ConfigOptions {
   readonly without?: readonly Path[];
   /** Whether providers are replayed; by default what `cassettes.mode` of the file says. */
   readonly isReplay?: boolean | undefined;
+  /** Why the steps of a preset for images by URL cannot be used; presets are not checked without it. */
+  readonly stepsFault?: (steps: string) => string | null;
 }
 
 /** Whether a fault is an environment variable that is not set. */
@@ -126,6 +128,15 @@ function readSettings(
   };
 }
 
+function presetFaults(value: unknown, { stepsFault }: LoadOptions): readonly Fault[] {
+  const presets = valueAt(value, ['images', 'presets']);
+  if (stepsFault === undefined || !isObject(presets)) return [];
+  return Object.entries(presets).flatMap(([name, steps]) => {
+    const message = typeof steps === 'string' ? stepsFault(steps) : null;
+    return message === null ? [] : [{ path: ['images', 'presets', name], message }];
+  });
+}
+
 /**
  * Finds, reads and validates the configuration.
  *
@@ -138,7 +149,11 @@ function readChecked(options: LoadOptions, needed: (path: Path) => boolean) {
   const format = formatFor(settings);
   const checked = checkAll(configSchema, value, format);
   const own = new Set(settings.faults.map(({ path }) => JSON.stringify(path)));
-  const others = [...('faults' in checked ? checked.faults : []), ...crossFaults(value, format)];
+  const others = [
+    ...('faults' in checked ? checked.faults : []),
+    ...crossFaults(value, format),
+    ...presetFaults(value, options),
+  ];
   // A value with an unset variable has one fault only.
   const faults = [
     ...settings.faults.filter((fault) => !isUnset(fault) || needed(fault.path)),

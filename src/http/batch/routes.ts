@@ -2,8 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { FairSemaphore, type Release } from '../../fair-semaphore.ts';
 import { checkSides, DEFAULT_LIMITS } from '../../images/limits.ts';
 import type { SetOperation } from '../../operations/batch/set.ts';
-import { SET_OPERATIONS } from '../../operations/internal.ts';
-import { OPERATIONS } from '../../operations/registry.ts';
+import { BATCHES } from '../../operations/internal.ts';
 import { fieldsOf, fromText, parseFields } from '../../schema/fields.ts';
 import type { TextJobs } from '../../threads/text-threads.ts';
 import type { AppContext } from '../request/app-context.ts';
@@ -34,9 +33,8 @@ export function batchRoutes(server: FastifyInstance, context: AppContext): void 
   metrics.gauge('oriel_batches_waiting', 'Batches that wait', () => semaphore.waiting);
   metrics.gauge('oriel_spool_bytes', 'Bytes of uploads on disk', () => spool.bytes);
 
-  for (const operation of [...OPERATIONS, ...SET_OPERATIONS] as readonly SetOperation[]) {
+  for (const operation of BATCHES) {
     const { endpoint, set } = operation;
-    if (endpoint === undefined) continue;
     const fileField = { ...FILES, max: set?.maxFiles ?? FILES.max };
     const others = fileFields(operation);
     const fields = fieldsOf(operation.options)

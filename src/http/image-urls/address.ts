@@ -1,7 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { Config } from '../../config/settings/schema.ts';
 import { codedFailure } from '../../failure.ts';
-import { STEPS } from '../../operations/steps/steps.ts';
 
 type ImageSettings = Config['images'];
 
@@ -11,18 +10,15 @@ export const IMAGE_PATH = '/img/';
 /** Characters of the path behind the signature. */
 const MAX_LENGTH = 8000;
 
-/** Short names of options that stand without a step. */
-const SHORT: Readonly<Record<string, string>> = {
-  w: 'width',
-  h: 'height',
-  q: 'quality',
-  f: 'format',
-};
-
-/** Options that stand for a resize where no step is named; all others are those of the encoder. */
-const RESIZE = Object.keys(STEPS.get('resize')!.fields).filter((name) => name !== 'background');
-
-const FORMAT = /(^|[;,])f(ormat)?=/;
+/** The parts of an image's URL whose signature is right. */
+export interface ImageAddress {
+  /** Steps as they are written, with presets replaced and without `expires`. */
+  readonly steps: string;
+  /** Decoded: a URL, `s3://BUCKET/KEY`, or `FOLDER/PATH`. */
+  readonly source: string;
+  /** Seconds since the epoch; null where the URL does not expire. */
+  readonly expires: number | null;
+}
 
 const EXPIRES = /(^|[;,])expires=(\d{1,12})(?=[;,]|$)/;
 
@@ -37,7 +33,7 @@ function signatureOf(path: string, key: string): string {
  * @param url as the client has sent it
  * @throws Failure 403 `invalid_signature`; 404 `image_expired`; `invalid_url`
  */
-export function readAddress(url: string, { keys, presets }: ImageSettings) {
+export function readAddress(url: string, { keys, presets }: ImageSettings): ImageAddress {
   const path = url.slice(IMAGE_PATH.length).split('?', 1)[0]!;
   const [, signature = '', rest = ''] = /^([^/]*)\/(.*)$/s.exec(path) ?? [];
   // Some proxies merge the slashes of https://.
@@ -77,54 +73,4 @@ function isSigned(path: string, signature: string, key: string): boolean {
   // A client may pad base64url, as some libraries do.
   const given = Buffer.from(signature.replace(/={1,2}$/, ''));
   return given.length === expected.length && timingSafeEqual(given, expected);
-}
-
-/** Whether steps name the format of the output. */
-export function choosesFormat(steps: string): boolean {
-  return FORMAT.test(steps);
-}
-
-/**
- * Writes steps as a recipe in YAML with one output.
- *
- * @param steps `w=400,fit=cover;sharpen:sigma=1;format=webp,quality=70`
- * @param format of the output: `source` for that of the source, or the one that the steps name
- * @throws Failure `invalid_recipe`
- */
-export function recipeOf(steps: string, format: string): string {
-  const list: string[] = [];
-  const encoding: string[] = [];
-  for (const item of steps.split(';').filter(Boolean)) {
-    const [, name, text = ''] = /^(?:([A-Za-z-]+)(?::|$))?(.*)$/s.exec(item)!;
-    const options = text.split(',').filter(Boolean).map(optionOf);
-    if (name !== undefined) {
-      list.push(`{${name}: ${mapOf(options)}}`);
-      continue;
-    }
-    const resize = options.filter(([option]) => RESIZE.includes(option));
-    if (resize.length > 0) list.push(`{resize: ${mapOf(resize)}}`);
-    const others = options.filter((option) => !resize.includes(option));
-    encoding.push(...others.map(([option, value]) => `${option}: ${value}`));
-  }
-  const output = (...own: string[]) => `{${[...own, ...encoding].join(', ')}}`;
-  const outputs = [format === 'source' ? output() : output(`format: ${format}`)];
-  // AVIF would lose the frames of an animation. WebP with one frame is not made beside it.
-  if (format === 'avif') {
-    outputs.unshift(output('format: webp', "when: {frames: '>1'}", 'name: animation.webp'));
-  }
-  return `steps: [${list.join(', ')}]\noutputs: [${outputs.join(', ')}]\n`;
-}
-
-const mapOf = (options: readonly (readonly [string, string])[]) =>
-  `{${options.map(([name, value]) => `${name}: ${value}`).join(', ')}}`;
-
-/** An option with its value in YAML. */
-function optionOf(text: string): readonly [name: string, value: string] {
-  const [, name, value] = /^([A-Za-z]+)=(.*)$/s.exec(text) ?? [];
-  if (name === undefined || value === undefined) {
-    const message = `steps: expected NAME=VALUE, received ${JSON.stringify(text)}`;
-    throw codedFailure('invalid_recipe', message, { param: 'steps' });
-  }
-  const isPlain = /^-?(?:\d+(?:\.\d+)?|[A-Za-z][\w-]*)$/.test(value);
-  return [SHORT[name] ?? name, isPlain ? value : JSON.stringify(value)];
 }

@@ -1,17 +1,16 @@
 import { hash } from 'node:crypto';
 import { join } from 'node:path';
 import type { FileErrorCode } from '../../error-codes.ts';
-import { codedFailure, Failure } from '../../failure.ts';
+import { Failure } from '../../failure.ts';
 import { FairSemaphore } from '../../fair-semaphore.ts';
 import { FORMATS } from '../../images/formats.ts';
 import type { FileError } from '../../operations/definition/job.ts';
-import { readRecipe } from '../../operations/recipe/read-recipe.ts';
-import type { Recipe } from '../../operations/recipe/recipe.ts';
 import { run } from '../../operations/recipe/run.ts';
+import { choosesFormat, readSteps } from '../../operations/recipe/url-steps.ts';
 import { limitsOf } from '../batch/response.ts';
 import { warnRarely } from '../observability/log.ts';
 import type { AppContext } from '../request/app-context.ts';
-import { choosesFormat, readAddress, recipeOf } from './address.ts';
+import { readAddress } from './address.ts';
 import { type Rendered, RenderedImages, remember } from './rendered-images.ts';
 import { type FoundSource, ImageSources, notFound, takeTurn } from './sources.ts';
 
@@ -101,14 +100,6 @@ export class ImageUrls {
       release();
     }
   }
-}
-
-/** A recipe of the steps: 0.3 ms, and at most 5 ms. @throws Failure `invalid_recipe` */
-function readSteps(steps: string, format: string): Recipe {
-  const recipe = readRecipe(recipeOf(steps, format), { origin: 'steps', set: [] });
-  if (run.images!(recipe).length === 0) return recipe;
-  const message = 'steps: expected none that needs a second image';
-  throw codedFailure('invalid_recipe', message, { param: 'steps' });
 }
 
 /** Whether a client names a format in `Accept`: a wildcard is sent by clients that cannot show it, too. */

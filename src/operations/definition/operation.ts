@@ -61,8 +61,8 @@ export interface Operation<Schema extends ObjectSchema = ObjectSchema>
   variables?(options: unknown): readonly Variable[];
   /** Input formats that an output has too where none is asked for; others become PNG. */
   readonly keeps?: readonly OutputFormat[];
-  /** The name of its HTTP endpoint below `/api/free/`. Without it, only the command line has it. */
-  readonly endpoint?: string;
+  /** The name of its HTTP endpoint below `/api/free/`. */
+  readonly endpoint: string;
   /**
    * CPU milliseconds for a megabyte of input, roughly, from the job's options: decides whether starting
    * threads pays.

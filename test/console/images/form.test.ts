@@ -18,7 +18,14 @@ const field = (name: string, fields: Partial<OperationField> = {}): OperationFie
 });
 
 const operation = (...fields: readonly OperationField[]): Operation => ({
-  ...{ name: 'test', endpoint: '/api/free/batch-test', summary: 'Test', gives: 'image', fields },
+  ...{
+    name: 'test',
+    endpoint: '/api/free/batch-test',
+    summary: 'Test',
+    gives: 'image',
+    over: 'each',
+    fields,
+  },
 });
 
 const FORMAT = field('format', { choices: ['jpeg', 'png', 'jpg'], required: true, sample: 'png' });

@@ -199,7 +199,7 @@ describe('GET /v1/operations', () => {
       headers: { authorization: `Bearer ${guest}` },
     });
     const { data } = (await response.json()) as {
-      data: { name: string; endpoint: string; fields: object[] }[];
+      data: { name: string; endpoint: string; over: string; fields: object[] }[];
     };
     const resize = data.find(({ name }) => name === 'resize')!;
     expect(resize.endpoint).toBe('/api/free/batch-resize-images');
@@ -227,6 +227,18 @@ describe('GET /v1/operations', () => {
     const { properties } =
       paths[resize.endpoint]!.post.requestBody.content['multipart/form-data']!.schema;
     expect(Object.keys(properties)).toEqual(['files', ...names]);
+    const together = data.filter(({ over }) => over === 'all');
+    expect(together.map(({ endpoint }) => endpoint.replace('/api/free/batch-', ''))).toEqual([
+      'find-duplicates',
+      'compare-images',
+      'montage-images',
+      'favicon',
+      'srcset',
+    ]);
+    const compare = together.find(({ name }) => name === 'compare')!;
+    expect(compare.fields).toContainEqual(
+      expect.objectContaining({ name: 'reference', type: 'file', required: true }),
+    );
     const run = data.find(({ name }) => name === 'run')!;
     expect(run.fields).toMatchObject([
       {

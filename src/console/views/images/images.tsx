@@ -24,7 +24,8 @@ export const style = css;
 export default function Images({ place, session }: ViewProps) {
   const operations = useResource(async (signal) => {
     const { data } = await sendJson<{ data: Operation[] }>('v1/operations', { signal });
-    return data;
+    // The view sends files one by one.
+    return data.filter(({ over }) => over === 'each');
   }, []);
   return (
     <>

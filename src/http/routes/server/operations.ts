@@ -1,8 +1,8 @@
 import type { FastifyInstance } from 'fastify';
 import * as v from 'valibot';
-import type { Operation } from '../../../operations/definition/operation.ts';
+import type { SetOperation } from '../../../operations/batch/set.ts';
+import { BATCHES } from '../../../operations/internal.ts';
 import { presetSource } from '../../../operations/recipe/presets.ts';
-import { OPERATIONS } from '../../../operations/registry.ts';
 import { field, fieldsOf } from '../../../schema/fields.ts';
 import { fileFields } from '../../batch/named-images.ts';
 import { batchOptions } from '../../batch/schema.ts';
@@ -23,6 +23,7 @@ const operationShape = v.object({
   ),
   summary: v.string(),
   gives: field(v.picklist(['image', 'data']), 'a ZIP of images, or JSON'),
+  over: field(v.picklist(['each', 'all']), 'a result of each file, or one of all files together'),
   fields: v.array(
     v.object({
       name: v.string(),
@@ -52,7 +53,7 @@ type FieldRecord = OperationRecord['fields'][number];
 type Value = v.InferOutput<typeof value>;
 
 /** An operation with all that a form needs. @param side the limit of `width` and `height` */
-function operationRecord(operation: Operation, endpoint: string, side: number): OperationRecord {
+function operationRecord(operation: SetOperation, side: number): OperationRecord {
   const { properties, required } = batchOptions(operation, side);
   const files = fileFields(operation).filter(({ orText }) => !orText);
   const sample = (operation.sample ?? {}) as Readonly<Record<string, Value>>;
@@ -77,9 +78,10 @@ function operationRecord(operation: Operation, endpoint: string, side: number): 
   return {
     object: 'operation',
     name: operation.name,
-    endpoint: `/api/free/${endpoint}`,
+    endpoint: `/api/free/${operation.endpoint}`,
     summary: operation.summary,
     gives: operation.gives,
+    over: operation.set ? 'all' : 'each',
     fields: [...fields, ...files.filter(({ max }) => max > 1).map(furtherImages)],
   };
 }
@@ -100,11 +102,7 @@ function furtherImages({ name, max }: FileField): FieldRecord {
 
 /** The image operations that have endpoints, with their fields. */
 export function operationRoutes(server: FastifyInstance, { config }: AppContext): void {
-  const data = OPERATIONS.flatMap((operation) =>
-    operation.endpoint === undefined
-      ? []
-      : [operationRecord(operation, operation.endpoint, config.batch.side)],
-  );
+  const data = BATCHES.map((operation) => operationRecord(operation, config.batch.side));
   addEndpoint(server, {
     path: 'GET /v1/operations',
     tag: 'Batch images',

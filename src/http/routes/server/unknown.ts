@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { FastifyInstance } from 'fastify';
 import { codedFailure, type Failure } from '../../../failure.ts';
+import { BATCHES } from '../../../operations/internal.ts';
 
 /** Answers requests without a route: 405 if the path has another method, else 404. */
 export function answerUnknownRoutes(server: FastifyInstance): void {
@@ -37,18 +38,13 @@ function isWebSocket({ upgrade, 'sec-websocket-key': key }: IncomingHttpHeaders)
   return key !== undefined || upgrade?.toLowerCase() === 'websocket';
 }
 
-/** Commands without an endpoint, since they work on several files together or write pages. */
-const COMMANDS = /^\/api\/free\/(?:batch-)?(duplicates|compare|montage|favicon|srcset)(?:-|$)/;
-/** Presets of recipes that make the images of these commands. */
-const PRESETS = ['favicon', 'srcset'];
-
 /** @param isListed whether this server has the document that lists its endpoints */
 export function unknownEndpoint(path: string, isListed: boolean): Failure {
-  const command = COMMANDS.exec(path)?.[1];
+  const [, words = ''] = /^\/api\/free\/([a-z-]{1,64})$/.exec(path) ?? [];
+  const operation = BATCHES.find(({ name }) => words.split('-').includes(name));
   const hints = [
     isListed && '/openapi.json lists all endpoints',
-    command && `oriel ${command} runs on the command line only`,
-    PRESETS.includes(command!) && `/api/free/batch-run has a recipe ${command}`,
+    operation && `oriel ${operation.name} is /api/free/${operation.endpoint}`,
   ];
   const message = [`there is no endpoint ${path}`, ...hints.filter(Boolean)].join('; ');
   return codedFailure('unknown_endpoint', message);

@@ -2,14 +2,11 @@ import { expect, test } from 'vitest';
 import { unknownEndpoint } from '../../../../src/http/routes/server/unknown.ts';
 
 test.each([
-  ['/api/free/batch-duplicates', 'oriel duplicates runs on the command line only'],
-  ['/api/free/compare', 'oriel compare runs on the command line only'],
-  ['/api/free/batch-montage-images', 'oriel montage runs on the command line only'],
-  [
-    '/api/free/batch-srcset',
-    'oriel srcset runs on the command line only; /api/free/batch-run has a recipe srcset',
-  ],
-])('%s names the command', (path, hint) => {
+  ['/api/free/batch-duplicates', 'oriel duplicates is /api/free/batch-find-duplicates'],
+  ['/api/free/compare', 'oriel compare is /api/free/batch-compare-images'],
+  ['/api/free/montage-images', 'oriel montage is /api/free/batch-montage-images'],
+  ['/api/free/palette', 'oriel palette is /api/free/batch-color-palette'],
+])('%s names the endpoint of the command', (path, hint) => {
   const { message } = unknownEndpoint(path, true);
   expect(message).toBe(`there is no endpoint ${path}; /openapi.json lists all endpoints; ${hint}`);
 });
