@@ -1,10 +1,11 @@
 // Builds dist/: own code in bundles, because the daemon loads 600 modules and loading them one by one takes
-// longer than everything else at its start. Packages stay outside, at the versions that are installed.
+// longer than everything else at its start. Packages of `dependencies` stay outside, at the versions that are installed.
 import { chmodSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build, context } from 'esbuild';
 import { consoleOptions } from './console.mjs';
+import { mergeChunks } from './merge-chunks.mjs';
 
 process.chdir(dirname(dirname(fileURLToPath(import.meta.url))));
 
@@ -47,6 +48,12 @@ const binary = {
 rmSync('dist', { recursive: true, force: true });
 const built = await Promise.all([build(modules), build(binary), build(consoleOptions)]);
 writeFileSync('dist/licenses.txt', licensesOf(built));
+await mergeChunks(built[0].metafile, {
+  // Other threads load no more than before.
+  apart: ['workers/text.ts', 'workers/supervisor.ts'],
+  images: ['workers/image.ts'],
+  commands: ['src/cli/main.ts', 'src/cli/batch/image-run.ts'],
+});
 // Every module but the console's by its own name, for tests, benchmarks and generated documents.
 if (process.argv.includes('--modules')) {
   const entryPoints = readdirSync('src', { recursive: true })
