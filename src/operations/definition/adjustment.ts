@@ -5,6 +5,10 @@ import { applyCurves, type Curve, changePixels } from './change-pixels.ts';
 import { type OptionsOf, PLACE, type PlannedStep, type Source, type Step } from './step.ts';
 import { stepOperation } from './step-operation.ts';
 
+/** Places as those of a planned step; the first is the last unless it is given. */
+type NativeChange = Pick<PlannedStep, 'apply' | 'colours' | 'to' | 'whole'> &
+  Partial<Pick<PlannedStep, 'from'>>;
+
 /** A step of which fields, help and one function are all that is declared. */
 interface Adjustment<Entries extends v.ObjectEntries, Options = OptionsOf<Entries>>
   extends Partial<Omit<Step<Entries>, 'plan'>>,
@@ -14,7 +18,7 @@ interface Adjustment<Entries extends v.ObjectEntries, Options = OptionsOf<Entrie
   /** Facts of the result that differ. */
   after?(facts: Facts, options: Options): Partial<Facts>;
   /** A change in sharp's pipeline, with its place there. */
-  native?(options: Options, facts: Facts): Pick<PlannedStep, 'apply' | 'colours' | 'to'>;
+  native?(options: Options, facts: Facts): NativeChange | undefined;
   /** A curve of all colours. */
   curve?(sample: number, options: Options): number;
   /** Curves that depend on the pixels of all frames, or differ between red, green and blue. */
@@ -41,10 +45,10 @@ export function adjustment<const Entries extends v.ObjectEntries>(
     const after = { ...facts, ...differences?.(facts, options) };
     const time = microseconds?.(options) ?? 0.05;
     const shared = { after, held: facts.deep ? 16 : 8, microseconds: time };
-    if (native) {
-      const own = native(options, facts);
+    const own = native?.(options, facts);
+    if (own) {
       // With transparency, sharp's other changes before it would work on premultiplied colours.
-      return { ...shared, ...own, from: facts.hasAlpha ? PLACE.FIRST : own.to };
+      return { ...shared, ...own, from: facts.hasAlpha ? PLACE.FIRST : (own.from ?? own.to) };
     }
     const change = (read: Pixels, source: Source) => {
       if (pixels) return pixels(read, options, source);

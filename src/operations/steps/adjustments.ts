@@ -110,6 +110,14 @@ export const ADJUSTMENTS = [
       0.5 + (sample - 0.5) * Math.tan((Math.PI / 4) * (amount / 100 + 1)),
   }),
   adjustment('negate', 'Invert the colours of images', {
+    // Between others, since sharp does not document where in its order it negates.
+    native: (_, { deep, hasAlpha }) =>
+      deep || hasAlpha
+        ? undefined
+        : {
+            ...{ from: PLACE.FIRST, to: PLACE.COMPOSITE, colours: true, whole: true },
+            apply: (frame) => frame.negate(),
+          },
     curve: (sample) => 1 - sample,
   }),
   adjustment('tint', 'Tint midtones with a colour', {
@@ -156,6 +164,8 @@ export const ADJUSTMENTS = [
     after: ({ grey }, { background }) => ({
       ...{ hasAlpha: false, grey: grey && isGrey(onWhite(parseColour(background))) },
     }),
+    native: (_, { hasAlpha }) =>
+      hasAlpha ? undefined : { to: PLACE.FLATTEN, apply: (frame) => frame },
     pixels: flattened,
   }),
 ] as const;
