@@ -8,6 +8,7 @@ export const WARNING_CODES = {
   chroma_subsampling_ignored: 'The output format has no chroma subsampling setting.',
   metadata_ignored: 'The output format has no metadata.',
   exif_lost: 'The Exif data is too large for the output format.',
+  iptc_shortened: 'A text is longer than IPTC allows, and was cut there.',
   iptc_lost: 'The output format has no place for IPTC.',
   colours_not_converted: 'Colours of a high dynamic range or of a grey profile were not converted.',
   gamut_lost: 'The colour profile of the output cannot hold some colours, which changed.',

@@ -55,7 +55,7 @@ function decodeUtf8OrLatin(bytes: Uint8Array): string {
  * Replaces characters that could control a terminal or the direction of text (control characters,
  * bidirectional overrides, line separators) with spaces, and trims.
  */
-function sanitise(text: string): string {
+export function sanitise(text: string): string {
   return text.replace(/[\p{Cc}\u2028-\u202e\u2066-\u2069]+/gu, ' ').trim();
 }
 

@@ -1,4 +1,3 @@
-import { IPTC_RESOURCES, THUMBNAIL_RESOURCES, withoutResources } from '../exif/photoshop.ts';
 import { fileFailure } from '../file-error.ts';
 import {
   contentOf,
@@ -11,9 +10,17 @@ import {
   withoutJfifThumbnail,
 } from '../jpeg/metadata.ts';
 import { correctPictures } from '../jpeg/pictures.ts';
-import { joinJpeg, MARKER, pictureEnd, type Segment, splitJpeg } from '../jpeg/segments.ts';
+import {
+  joinJpeg,
+  MARKER,
+  MAX_SEGMENT_BYTES,
+  pictureEnd,
+  type Segment,
+  splitJpeg,
+} from '../jpeg/segments.ts';
 import type { Warning } from '../output.ts';
 import { type EditResult, editExif, isStripped, type MetadataEdit } from './edit.ts';
+import { editResources, photoshopOfSegments, withPhotoshop } from './iptc.ts';
 import { editXmp, withoutGps, XMP_LOST } from './xmp.ts';
 
 /** Segments without which colours would be others. */
@@ -37,8 +44,9 @@ export function editJpeg(bytes: Uint8Array, edit: MetadataEdit): EditResult {
   const without = edit.strip.has('gps')
     ? withoutExtendedGps(file.segments, warnings)
     : file.segments;
-  const kept = without.flatMap((segment) => editSegment(segment, edit, warnings));
-  const segments = exif === stored ? kept : withExif(kept, exif);
+  const kept = without.flatMap((segment) => editSegment(segment, edit));
+  const shared = withTexts(file.segments, kept, edit, warnings);
+  const segments = exif === stored ? shared : withExif(shared, exif);
   const end = pictureEnd(file.scans);
   const trailer = file.scans.length - end;
   if (edit.strip.has('all'))
@@ -54,7 +62,7 @@ export function editJpeg(bytes: Uint8Array, edit: MetadataEdit): EditResult {
 }
 
 /** A segment after an edit, EXIF excepted; none where it is removed. */
-function editSegment(segment: Segment, edit: MetadataEdit, warnings: Warning[]): Segment[] {
+function editSegment(segment: Segment, edit: MetadataEdit): Segment[] {
   if (!isMetadata(segment) || isKind(segment, 'exif')) return [segment];
   if (isKind(segment, 'icc')) return isStripped(edit, 'icc') ? [] : [segment];
   if (isKind(segment, 'jfif')) return [editJfif(segment, edit)];
@@ -62,23 +70,34 @@ function editSegment(segment: Segment, edit: MetadataEdit, warnings: Warning[]):
     return COLOUR_KINDS.some((kind) => isKind(segment, kind)) ? [segment] : [];
   if (isThumbnail(segment)) return isStripped(edit, 'thumbnail') ? [] : [segment];
   if (segment.marker === MARKER.COM) return isStripped(edit, 'comments') ? [] : [segment];
-  if (isKind(segment, 'xmp')) {
-    const content = contentOf(segment, 'xmp');
-    const xmp = editXmp(content, edit, warnings);
-    if (xmp === content) return [segment];
-    return xmp ? [segmentOf('xmp', xmp)] : [];
-  }
   if (isKind(segment, 'extendedXmp')) return isStripped(edit, 'xmp') ? [] : [segment];
-  if (isKind(segment, 'photoshop')) {
-    const removed = [
-      ...(edit.strip.has('iptc') ? IPTC_RESOURCES : []),
-      ...(edit.strip.has('thumbnail') ? THUMBNAIL_RESOURCES : []),
-    ];
-    if (removed.length === 0) return [segment];
-    const content = withoutResources(contentOf(segment, 'photoshop'), removed);
-    return content.length > 0 ? [segmentOf('photoshop', content)] : [];
-  }
   return [segment];
+}
+
+/** Segments with XMP and image resources after an edit. */
+function withTexts(
+  stored: readonly Segment[],
+  segments: readonly Segment[],
+  edit: MetadataEdit,
+  warnings: Warning[],
+): readonly Segment[] {
+  const packet = stored.find((segment) => isKind(segment, 'xmp'));
+  const content = packet ? contentOf(packet, 'xmp') : null;
+  const xmp = editXmp(content, edit, warnings);
+  let all = segments;
+  if (xmp !== content) {
+    const added = xmp ? [segmentOf('xmp', xmp)] : [];
+    if (xmp && added[0]!.data.length > MAX_SEGMENT_BYTES) {
+      const message = `XMP would have ${xmp.length} bytes, more than a segment of JPEG`;
+      throw fileFailure('metadata_not_writable', message);
+    }
+    const others = all.filter((segment) => segment !== packet);
+    const place = others.findIndex((one) => !isKind(one, 'jfif') && !isKind(one, 'exif'));
+    all = others.toSpliced(place < 0 ? others.length : place, 0, ...added);
+  }
+  const former = photoshopOfSegments(stored);
+  const resources = editResources(former, edit, warnings);
+  return resources === former ? all : withPhotoshop(all, resources ?? Buffer.alloc(0));
 }
 
 /** Bytes before a part of extended XMP: its digest, length and offset (XMP Specification Part 3, 1.1.3.1). */

@@ -33,11 +33,14 @@ export function editPng(bytes: Uint8Array, edit: MetadataEdit): EditResult {
   // EXIF is stored in a chunk, or as text by older programs.
   const source = chunks.find(({ name }) => name === 'eXIf') ?? chunks.find(exifOfText);
   const exif = editedExif(source ? (exifOfText(source) ?? source.data) : null, edit);
+  const packet = chunks.find(isPacket);
+  const xmp = packet ? [] : xmpChunk(editXmp(null, edit, warnings));
   const kept = chunks
     .filter((chunk) => chunk !== source)
     .flatMap((chunk) => editChunk(chunk, edit, warnings));
   const dpi = edit.set.findLast((change) => change.dpi !== undefined)?.dpi;
-  const added = [...(exif ? [pngChunk('eXIf', exif)] : []), ...(dpi ? [densityChunk(dpi)] : [])];
+  const density = dpi ? [densityChunk(dpi)] : [];
+  const added = [...(exif ? [pngChunk('eXIf', exif)] : []), ...density, ...xmp];
   const others = dpi === undefined ? kept : kept.filter(({ name }) => name !== 'pHYs');
   const png = pngOf([others[0]!, ...added, ...others.slice(1)]);
   if (edit.strip.has('all')) return { bytes: png, warnings };
@@ -52,12 +55,21 @@ function editedExif(stored: Uint8Array | null, edit: MetadataEdit): Uint8Array |
   return hasDensity ? editExif(exif, { set: dpi, strip: new Set() }) : exif;
 }
 
+function isPacket({ name, data }: PngChunk): boolean {
+  return TEXTS.includes(name) && data.subarray(0, XMP.length).equals(XMP);
+}
+
+function xmpChunk(xmp: Buffer | null): PngChunk[] {
+  return xmp ? [pngChunk('iTXt', Buffer.concat([XMP, Buffer.alloc(4), xmp]))] : [];
+}
+
 function editChunk(chunk: PngChunk, edit: MetadataEdit, warnings: Warning[]): PngChunk[] {
-  const { name, data } = chunk;
+  const { name } = chunk;
   if (name === 'iCCP') return isStripped(edit, 'icc') ? [] : [chunk];
-  if (edit.strip.has('all')) return DISPLAYED.has(name) ? [chunk] : [];
+  const isXmp = isPacket(chunk);
+  if (edit.strip.has('all') && !isXmp) return DISPLAYED.has(name) ? [chunk] : [];
   if (!TEXTS.includes(name)) return [chunk];
-  if (data.subarray(0, XMP.length).equals(XMP)) {
+  if (isXmp) {
     const packet = packetOf(chunk);
     const xmp = editXmp(packet, edit, warnings);
     // The text might have a position.
@@ -65,8 +77,7 @@ function editChunk(chunk: PngChunk, edit: MetadataEdit, warnings: Warning[]): Pn
       warnings.push(XMP_LOST);
       return [];
     }
-    if (xmp === packet) return [chunk];
-    return xmp ? [pngChunk('iTXt', Buffer.concat([XMP, Buffer.alloc(4), xmp]))] : [];
+    return xmp === packet ? [chunk] : xmpChunk(xmp);
   }
   return editText(chunk, edit, warnings) ? [chunk] : [];
 }

@@ -1,5 +1,12 @@
 import { type DirectoryName, type ExifEditor, TYPE } from '../exif/edit.ts';
 import { isoDateTime } from '../exif/text.ts';
+import {
+  splitText,
+  TEXT_NAMES,
+  type TextChange,
+  type TextName,
+  type Texts,
+} from './text-places.ts';
 
 /** A change of one tag. */
 export interface TagChange {
@@ -9,6 +16,9 @@ export interface TagChange {
   readonly xmp: readonly string[];
   /** Dots per inch, which formats store beside EXIF too; null removes them. */
   readonly dpi?: number | null;
+  /** A text that XMP and IPTC have too, and after `resolveTexts` what they get. */
+  readonly change?: TextChange;
+  readonly texts?: Texts;
 }
 
 /** A tag that can be set. */
@@ -16,7 +26,23 @@ interface SettableTag {
   readonly expects: string;
   readonly xmp?: readonly string[];
   /** The change that a text asks for, empty to remove the tag; null for an invalid one. */
-  read(text: string): Pick<TagChange, 'apply' | 'dpi'> | null;
+  read(text: string, mode: TextChange['mode']): Pick<TagChange, 'apply' | 'dpi' | 'change'> | null;
+  /** Whether it is a list, to which texts can be added. */
+  readonly isList?: boolean;
+}
+
+/** A text that XMP and IPTC have too. Its EXIF depends on the image, see `resolveTexts`. */
+function sharedText(name: TextName): SettableTag {
+  const { expects, read } = textTag('image', 0);
+  return {
+    expects,
+    isList: name === 'Keywords' || name === 'Creator',
+    read: (text, mode) =>
+      read(text, mode) && {
+        apply: () => undefined,
+        change: { text: name, mode, values: splitText(name, text) },
+      },
+  };
 }
 
 /** Control characters, which no text of EXIF may contain. */
@@ -126,8 +152,11 @@ const DPI: SettableTag = {
 };
 
 const TAGS: Readonly<Record<string, SettableTag>> = {
+  ...(Object.fromEntries(TEXT_NAMES.map((name) => [name, sharedText(name)])) as Record<
+    TextName,
+    SettableTag
+  >),
   Artist: textTag('image', 315, 'dc:creator'),
-  Copyright: textTag('image', 33_432, 'dc:rights'),
   ImageDescription: textTag('image', 270, 'dc:description'),
   Software: textTag('image', 305, 'xmp:CreatorTool'),
   Make: textTag('image', 271, 'tiff:Make'),
@@ -156,14 +185,17 @@ export const TAG_NAMES = Object.keys(TAGS);
  */
 export function readTagChange(text: string): TagChange | string {
   const separator = text.indexOf('=');
-  const given = separator < 0 ? text : text.slice(0, separator);
+  const [, given = '', sign = ''] =
+    /^(.*?)([+-]?)$/s.exec(separator < 0 ? text : text.slice(0, separator)) ?? [];
   const name = TAG_NAMES.find((one) => one.toLowerCase() === given.trim().toLowerCase());
   if (name === undefined)
     return `expected one of ${TAG_NAMES.join(', ')}, received ${JSON.stringify(given.slice(0, 40))}`;
   if (separator < 0) return `expected ${name}=VALUE, received no =`;
-  const { expects, xmp = [], read } = TAGS[name]!;
+  const { expects, xmp = [], read, isList } = TAGS[name]!;
+  if (sign !== '' && !isList)
+    return `expected ${name}=VALUE, received ${sign}=; only lists have it`;
   const value = text.slice(separator + 1).trim();
-  const change = read(value);
+  const change = read(value, sign as TextChange['mode']);
   if (change === null)
     return `${name}: expected ${expects}, received ${JSON.stringify(value.slice(0, 40))}`;
   return { name, xmp, ...change };

@@ -29,7 +29,7 @@ export function editWebp(
   const stored = chunks.find(({ name }) => name === 'EXIF')?.data ?? null;
   const exif = editExif(stored, edit);
   const packet = chunks.find(({ name }) => name === 'XMP ')?.data ?? null;
-  const xmp = packet && editXmp(packet, edit, warnings);
+  const xmp = editXmp(packet, edit, warnings);
   const others = chunks.filter(({ name }) => {
     if (name === 'EXIF' || name === 'XMP ') return false;
     if (name === 'ICCP') return !isStripped(edit, 'icc');

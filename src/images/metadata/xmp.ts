@@ -1,19 +1,25 @@
 import type { Warning } from '../output.ts';
 import { isStripped, type MetadataEdit } from './edit.ts';
+import { changedTexts } from './text-places.ts';
+import { MAX_XMP_BYTES, xmpWithTexts } from './xmp-packet.ts';
 
 export const XMP_LOST: Warning = {
   code: 'xmp_lost',
   message: 'XMP was left out, because the position could not be removed from it alone',
 };
 
-/** Changes an XMP packet; null removes it. */
-export function editXmp(xmp: Buffer, edit: MetadataEdit, warnings: Warning[]): Buffer | null {
-  if (isStripped(edit, 'xmp')) return null;
-  const kept = edit.strip.has('gps') ? withoutGps(xmp) : xmp;
-  if (kept === null) {
-    warnings.push(XMP_LOST);
-    return null;
-  }
+/** Changes an XMP packet, null for none; null removes it. */
+export function editXmp(
+  stored: Buffer | null,
+  edit: MetadataEdit,
+  warnings: Warning[],
+): Buffer | null {
+  const xmp = isStripped(edit, 'xmp') ? null : stored;
+  const kept = xmp && edit.strip.has('gps') ? withoutGps(xmp) : xmp;
+  if (xmp !== null && kept === null) warnings.push(XMP_LOST);
+  const texts = changedTexts(edit, kept !== null);
+  if (texts) return xmpWithTexts(kept, texts);
+  if (kept === null) return null;
   const text = kept.toString('latin1');
   const same = edit.set.flatMap((change) => change.xmp.filter((name) => text.includes(name)));
   if (same.length > 0) {
@@ -22,9 +28,6 @@ export function editXmp(xmp: Buffer, edit: MetadataEdit, warnings: Warning[]): B
   }
   return kept;
 }
-
-/** Most bytes of XMP that are edited; more is removed as a whole. */
-const MAX_XMP_BYTES = 4 * 1024 * 1024;
 
 const ATTRIBUTE = /\s[\w.-]*:GPS\w*\s*=\s*(?:"[^"]*"|'[^']*')/g;
 const ELEMENT = /<([\w.-]*:GPS\w*)(?:\s[^<>]*)?>/g;

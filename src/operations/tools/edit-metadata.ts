@@ -1,13 +1,16 @@
 import * as v from 'valibot';
 import { type Header, readHeader } from '../../images/decoding/header.ts';
+import { iptcOf } from '../../images/exif/photoshop.ts';
 import { fileFailure } from '../../images/file-error.ts';
 import { OUTPUT_FORMATS } from '../../images/formats.ts';
 import type { ImageInput } from '../../images/input.ts';
 import { hasGainMap } from '../../images/jpeg/pictures.ts';
 import { type MetadataEdit, STRIP_KINDS } from '../../images/metadata/edit.ts';
+import { photoshopOf } from '../../images/metadata/iptc.ts';
 import { editJpeg } from '../../images/metadata/jpeg.ts';
 import { editPng } from '../../images/metadata/png.ts';
 import { readTagChange, TAG_NAMES, type TagChange } from '../../images/metadata/tags.ts';
+import { resolveTexts, type TextBlocks } from '../../images/metadata/texts.ts';
 import { editWebp } from '../../images/metadata/webp.ts';
 import type { Warning } from '../../images/output.ts';
 import { type Fault, optional, rule } from '../../schema/fields.ts';
@@ -58,7 +61,11 @@ export const editMetadata = defineOperation({
       strip: new Set(kindsOf(strip)),
       set: set.map((text) => readTagChange(text) as TagChange),
     };
-    const { format, bytes, warnings } = edited(input, header, edit);
+    const { format, bytes, warnings } = edited(
+      input,
+      header,
+      resolveTexts(edit, textBlocks(input, header)),
+    );
     // The picture is read again, by its own decoder: an orientation that was set exchanges its sides.
     const { width, height, pages } = await readHeader({ ...input, bytes });
     const lost: Warning[] = [];
@@ -72,6 +79,12 @@ export const editMetadata = defineOperation({
     };
   },
 });
+
+/** Blocks of an image that may hold texts such as keywords. */
+export function textBlocks({ file }: ImageInput, { format, exif, metadata }: Header): TextBlocks {
+  const resources = photoshopOf(format, file);
+  return { exif, xmp: metadata.xmp ?? null, iptc: resources && iptcOf(resources) };
+}
 
 function edited({ file }: ImageInput, { format, metadata }: Header, edit: MetadataEdit) {
   switch (format) {

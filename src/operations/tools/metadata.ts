@@ -10,9 +10,11 @@ import {
 import { isMadeProfile } from '../../images/icc.ts';
 import type { ImageInput } from '../../images/input.ts';
 import { readGainMap } from '../../images/jpeg/gain-map.ts';
+import type { Texts } from '../../images/metadata/text-places.ts';
+import { readTexts } from '../../images/metadata/texts.ts';
 import { withDefault } from '../../schema/fields.ts';
 import { defineOperation, type Operation } from '../definition/operation.ts';
-import { editMetadata } from './edit-metadata.ts';
+import { editMetadata, textBlocks } from './edit-metadata.ts';
 
 export const metadata = defineOperation({
   name: 'metadata',
@@ -22,7 +24,11 @@ export const metadata = defineOperation({
   edit: editMetadata as unknown as Operation,
   cost: 0.1,
   options: v.strictObject({
-    exif: withDefault(v.picklist(['none', 'basic', 'full']), 'basic', 'how much of EXIF to show'),
+    exif: withDefault(
+      v.picklist(['none', 'basic', 'full']),
+      'basic',
+      'how much of EXIF to show; none leaves out keywords too',
+    ),
     gps: withDefault(v.boolean(), false, 'show where the picture was taken'),
   }),
   columns: ({ exif }) => [
@@ -37,7 +43,11 @@ export const metadata = defineOperation({
     'pages',
   ],
   row: rowOf,
-  details: ({ exif, gps }) => [...(exif === 'full' ? ['exif'] : []), ...(gps ? ['gps'] : [])],
+  details: ({ exif, gps }) => [
+    ...(exif === 'none' ? [] : ['texts']),
+    ...(exif === 'full' ? ['exif'] : []),
+    ...(gps ? ['gps'] : []),
+  ],
   examples: [
     'metadata *.jpg',
     'metadata --json --exif full --gps *.jpg',
@@ -72,11 +82,29 @@ export const metadata = defineOperation({
       ...(exif === 'basic' && tags && { exif: basicExif(tags) }),
       // The position has an option of its own, so that full EXIF does not disclose it.
       ...(exif === 'full' && tags && { exif: gps ? tags : { ...tags, gps: undefined } }),
+      ...(exif !== 'none' && { texts: shown(readTexts(textBlocks(input, header))) }),
       ...(position && { gps: position }),
     };
     return { data };
   },
 });
+
+/** Most texts of a list, and most characters of a text, that are shown. */
+const [MOST_TEXTS, MOST_CHARACTERS] = [500, 4096];
+
+/** Texts in small letters, lists where there may be several; undefined where there are none. */
+function shown({ Title, Description, Keywords, Creator, Copyright }: Texts) {
+  const list = (texts?: readonly string[]) =>
+    texts?.slice(0, MOST_TEXTS).map((text) => text.slice(0, MOST_CHARACTERS));
+  const data = {
+    title: list(Title)?.[0],
+    description: list(Description)?.[0],
+    keywords: list(Keywords),
+    creator: list(Creator)?.join('; '),
+    copyright: list(Copyright)?.[0],
+  };
+  return Object.values(data).some((value) => value !== undefined) ? data : undefined;
+}
 
 async function sizeOfMap({ sharp, file }: ImageInput) {
   const picture = readGainMap(file)?.picture;
