@@ -1,34 +1,11 @@
 // Builds dist/console/: the page with its scripts and styles under names that contain a hash of their
 // content, each compressed by brotli and gzip, so that the daemon compresses nothing.
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { basename, join, relative, resolve } from 'node:path';
+import { basename } from 'node:path';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
-import { build } from 'esbuild';
 
 const FOLDER = 'dist/console';
-
-/** Makes `import url from './name.css'` the address of the minified file: a view loads its style with itself. */
-const styleFiles = {
-  name: 'style-files',
-  setup({ onResolve, onLoad }) {
-    onResolve({ filter: /\.css$/ }, ({ kind, path, resolveDir }) =>
-      kind === 'import-statement'
-        ? // Relative, because names of scripts have a hash of it: builds in other folders give equal names.
-          { path: relative(process.cwd(), join(resolveDir, path)), namespace: 'style-file' }
-        : undefined,
-    );
-    onLoad({ filter: /./, namespace: 'style-file' }, async ({ path }) => {
-      const { outputFiles } = await build({
-        entryPoints: [path],
-        bundle: true,
-        minify: true,
-        write: false,
-      });
-      return { contents: outputFiles[0].contents, loader: 'file', watchFiles: [resolve(path)] };
-    });
-  },
-};
 
 /** Compresses the outputs and writes the page that loads them. */
 const page = {
@@ -90,5 +67,5 @@ export const consoleOptions = {
   logLevel: 'warning',
   metafile: true,
   write: false,
-  plugins: [styleFiles, page],
+  plugins: [page],
 };

@@ -65,55 +65,18 @@ interface LoadedViewProps {
   readonly session: Session | null;
 }
 
-/** Loads the script and the style of a view, then renders it. */
+/** Loads the script of a view, then renders it. */
 function LoadedView({ load, session }: LoadedViewProps) {
   const place = usePlace();
   const [View, setView] = useState<ComponentType<ViewProps>>();
   const [fault, setFault] = useState<Error>();
   useEffect(() => {
-    let isLeft = false;
-    loadView(load).then(
-      ({ view, style }) => {
-        if (isLeft) return;
-        showStyle(style);
-        setView(() => view);
-      },
+    load().then(
+      ({ default: view }) => setView(() => view),
       () => setFault(new ApiError('This page could not be loaded. The server may be newer now.')),
     );
-    return () => {
-      isLeft = true;
-    };
   }, []);
   if (fault) return <ErrorState error={fault} onRetry={() => location.reload()} />;
   if (!View) return <Loading />;
   return <View place={place} session={session!} />;
-}
-
-async function loadView(load: LoadedViewProps['load']) {
-  const { default: view, style: file } = await load();
-  const style = file === undefined ? undefined : new URL(file, import.meta.url).href;
-  if (style !== undefined && !styles.has(style)) await loadStyle(style);
-  return { view, style };
-}
-
-/** Styles of views, by their addresses. */
-const styles = new Map<string, HTMLLinkElement>();
-
-/** Applies the style of one view alone: others have classes of the same names. */
-function showStyle(style: string | undefined): void {
-  for (const [href, { sheet }] of styles) sheet!.disabled = href !== style;
-}
-
-function loadStyle(href: string): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const link = document.createElement('link');
-    link.rel = 'stylesheet';
-    link.href = href;
-    link.onload = () => {
-      styles.set(href, link);
-      resolve();
-    };
-    link.onerror = () => reject(new Error(href));
-    document.head.append(link);
-  });
 }

@@ -2,23 +2,14 @@ import type { ComponentType } from 'preact';
 import type { IconName } from '../components/icon.tsx';
 import type { ViewProps } from '../components/navigation.tsx';
 
-/** Module of a view. */
-interface ViewModule {
-  readonly default: ComponentType<ViewProps>;
-  /** Address of the view's own style: its import, `export const style = css`. */
-  readonly style?: string;
-}
-
-interface View {
-  /** First part of the address below `/console/`. */
-  readonly path: string;
-  readonly label: string;
-  readonly icon: IconName;
-  readonly access: 'anyone' | 'key' | 'owner';
-  readonly load: () => Promise<ViewModule>;
-}
-
-type Row = readonly [path: string, label: string, IconName, View['access'], View['load']];
+/** A view: `path` is the first part of its address below `/console/`. */
+type Row = readonly [
+  path: string,
+  label: string,
+  icon: IconName,
+  access: 'anyone' | 'key' | 'owner',
+  load: () => Promise<{ readonly default: ComponentType<ViewProps> }>,
+];
 
 const ROWS: readonly Row[] = [
   ['', 'Overview', 'overview', 'key', () => import('../views/start/start.tsx')],
@@ -38,6 +29,6 @@ const ROWS: readonly Row[] = [
 ];
 
 /** All views in the order of the navigation. Each is a script of its own, loaded when it is opened. */
-export const VIEWS = ROWS.map(
-  ([path, label, icon, access, load]): View => ({ path, label, icon, access, load }),
-);
+export const VIEWS = ROWS.map(([path, label, icon, access, load]) => ({
+  ...{ path, label, icon, access, load },
+}));

@@ -6,11 +6,8 @@ import { TextField } from '../../components/field.tsx';
 import { formatNumber } from '../../components/format.ts';
 import { open, type ViewProps } from '../../components/navigation.tsx';
 import { Empty, Loaded, Loading } from '../../components/states.tsx';
-import css from './api.css';
 import { type Endpoint, type EndpointGroups, loadGroups } from './document.ts';
 import { EndpointView } from './endpoint.tsx';
-
-export const style = css;
 
 /** The OpenAPI document: every endpoint with its fields, and an example to copy and to send. */
 export default function Api(props: Omit<GroupsProps, 'groups' | 'models'>) {

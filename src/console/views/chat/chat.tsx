@@ -5,7 +5,6 @@ import { Button } from '../../components/button.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { open, type ViewProps } from '../../components/navigation.tsx';
 import { Empty, Loaded } from '../../components/states.tsx';
-import css from './chat.css';
 import { Composer } from './composer.tsx';
 import type { AnswerTurn, Settings } from './formats/conversation.ts';
 import { FORMATS, isFormat } from './formats/formats.ts';
@@ -14,8 +13,6 @@ import { Choices } from './settings.tsx';
 import { type ChatStore, type Talk, useChat } from './store.ts';
 import { Turns } from './turns.tsx';
 import { settingsFaults } from './validation.ts';
-
-export const style = css;
 
 /** Conversations with models of text. `?model=ID&format=chat` opens one of them. */
 export default function Chat({ place, session }: ViewProps) {

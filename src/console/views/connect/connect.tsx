@@ -13,10 +13,7 @@ import { Tabs } from '../../components/tabs.tsx';
 import { newKey } from '../accounts/actions.ts';
 import { useActions } from '../accounts/limits.tsx';
 import { useHolders } from '../accounts/lists.ts';
-import css from './connect.css';
 import { FirstRequest } from './first-request.tsx';
-
-export const style = css;
 
 const CLIENTS = readClients(markdown);
 

@@ -2,15 +2,12 @@ import { useModels } from '../../api/resource.ts';
 import { hasEnded } from '../../api/tasks.ts';
 import { Link, type ViewProps } from '../../components/navigation.tsx';
 import { Empty, Loaded } from '../../components/states.tsx';
-import css from './create.css';
 import { KINDS, type Kind } from './draft.ts';
 import { GalleryView, pictureName, picturesOf } from './gallery.tsx';
 import { Lightbox } from './lightbox.tsx';
 import { RequestForm } from './request-form.tsx';
 import { type Studio, type StudioProps, useStudio } from './studio.ts';
 import { Tile } from './tile.tsx';
-
-export const style = css;
 
 const LABELS: Readonly<Record<Kind, string>> = { image: 'Image', video: 'Video', audio: 'Audio' };
 

@@ -122,7 +122,7 @@ function Status({ item }: { readonly item: Item }) {
       {colours ? (
         <span class="strip">
           {colours.map(({ hex }) => (
-            <span key={hex} class="swatch" style={{ backgroundColor: hex }} />
+            <span key={hex} class="colour" style={{ backgroundColor: hex }} />
           ))}
         </span>
       ) : (

@@ -12,13 +12,10 @@ import { archiveOf, reportOf, withResults } from './archive.ts';
 import { useDraft } from './draft.ts';
 import { DropZone } from './drop-zone.tsx';
 import { changeText, FileList } from './file-list.tsx';
-import css from './images.css';
 import { type Operation, placeOf } from './operations.ts';
 import { OptionForm } from './option-form.tsx';
 import { ShownFile } from './shown-file.tsx';
 import { type ImagesStore, type Item, isBusy, jobOf, storeOf } from './store.ts';
-
-export const style = css;
 
 /** Image operations over files of the reader, with what they made beside what they were. */
 export default function Images({ place, session }: ViewProps) {

@@ -169,7 +169,7 @@ function FactValue({ text }: Fact) {
 }
 
 function Swatch({ hex }: { readonly hex: string }) {
-  return <span class="swatch" style={{ backgroundColor: hex }} />;
+  return <span class="colour" style={{ backgroundColor: hex }} />;
 }
 
 const NOTATIONS = [

@@ -20,11 +20,8 @@ import {
   removal,
   type Test,
 } from './actions.ts';
-import css from './models.css';
 import { ProviderCard } from './provider-card.tsx';
 import { TestDialog } from './test-dialog.tsx';
-
-export const style = css;
 
 const PATH = 'v1/admin/models';
 const REFRESH_MS = 10_000;

@@ -21,9 +21,6 @@ import { FromProgram } from '../../components/snippets.tsx';
 import { Empty } from '../../components/states.tsx';
 import { FILTERS, pathOf } from './filters.ts';
 import { RequestDetail } from './request-detail.tsx';
-import css from './requests.css';
-
-export const style = css;
 
 /** The requests of all accounts, for the owner. */
 export default function Requests({ place }: ViewProps) {

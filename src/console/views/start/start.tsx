@@ -20,9 +20,6 @@ import { Link, open, type ViewProps } from '../../components/navigation.tsx';
 import { Empty, Loaded } from '../../components/states.tsx';
 import { Table } from '../../components/table.tsx';
 import { Checklist } from './checklist.tsx';
-import css from './start.css';
-
-export const style = css;
 
 const REFRESH_MS = 30_000;
 

@@ -12,9 +12,6 @@ import { TaskState, Thumbnail } from '../../components/task-files.tsx';
 import { Time } from '../../components/time.tsx';
 import { admits, FILTERS, pathOf } from './filters.ts';
 import { TaskDetail } from './task-detail.tsx';
-import css from './tasks.css';
-
-export const style = css;
 
 /** Milliseconds after which the list is loaded again for what events lack. */
 const COMPLETE_MS = 500;

@@ -40,9 +40,6 @@ import {
   type UsageList,
   type UsageSums,
 } from './report.ts';
-import css from './usage.css';
-
-export const style = css;
 
 const PRESETS = [7, 30, 90];
 
