@@ -1,3 +1,5 @@
+import { u16, u32 } from './bytes.ts';
+
 /** Files that examples send until the reader chooses others. */
 
 /** A picture of colours and edges. */
@@ -24,30 +26,14 @@ const RATE = 8000;
 
 /** Half a second of a tone, as WAV of 16 bits. */
 function sampleSound(): File {
-  const samples = RATE / 2;
-  const bytes = new DataView(new ArrayBuffer(44 + samples * 2));
-  const text = (at: number, value: string) => {
-    for (let index = 0; index < value.length; index += 1) {
-      bytes.setUint8(at + index, value.charCodeAt(index));
-    }
-  };
-  text(0, 'RIFF');
-  bytes.setUint32(4, 36 + samples * 2, true);
-  text(8, 'WAVEfmt ');
-  bytes.setUint32(16, 16, true);
-  bytes.setUint16(20, 1, true);
-  bytes.setUint16(22, 1, true);
-  bytes.setUint32(24, RATE, true);
-  bytes.setUint32(28, RATE * 2, true);
-  bytes.setUint16(32, 2, true);
-  bytes.setUint16(34, 16, true);
-  text(36, 'data');
-  bytes.setUint32(40, samples * 2, true);
-  for (let index = 0; index < samples; index += 1) {
-    const value = Math.sin((2 * Math.PI * 440 * index) / RATE) * 8000;
-    bytes.setInt16(44 + index * 2, value, true);
-  }
-  return new File([bytes.buffer], 'sample.wav', { type: 'audio/wav' });
+  const samples = Int16Array.from(
+    { length: RATE / 2 },
+    (_, index) => Math.sin((2 * Math.PI * 440 * index) / RATE) * 8000,
+  );
+  const { byteLength } = samples;
+  const format = [u32(16), u16(1, 1), u32(RATE, RATE * 2), u16(2, 16)];
+  const parts = ['RIFF', u32(36 + byteLength), 'WAVEfmt ', ...format, 'data', u32(byteLength)];
+  return new File([...parts, samples], 'sample.wav', { type: 'audio/wav' });
 }
 
 /** Name of the file that an endpoint's example sends. */

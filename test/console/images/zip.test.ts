@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { crc32 } from '../../../src/console/components/crc.ts';
+import { crc32 } from '../../../src/console/components/bytes.ts';
 import { archiveOf, reportOf } from '../../../src/console/views/images/archive.ts';
 import type { Item } from '../../../src/console/views/images/store.ts';
 import { readZip, writeZip } from '../../../src/console/views/images/zip.ts';

@@ -8,25 +8,20 @@ const KEPT_CHARACTERS = 2000;
 
 /** The events of a stream for the inspector: those in the middle of a long one are counted only. */
 export class KeptEvents {
-  readonly #first: RawEvent[] = [];
-  readonly #last: RawEvent[] = [];
+  readonly #events: RawEvent[] = [];
   #omitted = 0;
 
   add({ event, data }: ServerEvent, at: number): void {
     const isLong = data.length > KEPT_CHARACTERS;
-    const kept = { at, event, data: isLong ? `${data.slice(0, KEPT_CHARACTERS)}…` : data };
-    if (this.#first.length < KEPT_FIRST) {
-      this.#first.push(kept);
-      return;
-    }
-    this.#last.push(kept);
-    if (this.#last.length <= KEPT_LAST) return;
-    this.#last.shift();
+    const kept = isLong ? `${data.slice(0, KEPT_CHARACTERS)}…` : data;
+    this.#events.push({ at, event, data: kept });
+    if (this.#events.length <= KEPT_FIRST + KEPT_LAST) return;
+    this.#events.splice(KEPT_FIRST, 1);
     this.#omitted += 1;
   }
 
   get kept() {
-    return { events: [...this.#first, ...this.#last], eventsOmitted: this.#omitted };
+    return { events: [...this.#events], eventsOmitted: this.#omitted };
   }
 }
 

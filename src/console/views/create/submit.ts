@@ -1,6 +1,6 @@
 import { ApiError, send, sendJson } from '../../api/request.ts';
 import { isOwnFile, localUrlOf } from '../../api/tasks.ts';
-import { crc32 } from '../../components/crc.ts';
+import { crc32 } from '../../components/bytes.ts';
 import type { Input } from './draft.ts';
 import { alphaOf } from './mask.ts';
 import type { MediaRequest } from './request.ts';
@@ -74,17 +74,13 @@ export async function upload(file: File): Promise<Input> {
  * defend against fingerprinting add noise to what a canvas exports, so that its mask would be inexact.
  */
 export async function pngOf(width: number, height: number, alpha: Uint8Array): Promise<Blob> {
-  const header = new DataView(new ArrayBuffer(13));
-  header.setUint32(0, width);
-  header.setUint32(4, height);
   // Eight bits; colour type 6 is RGBA.
-  header.setUint8(8, 8);
-  header.setUint8(9, 6);
+  const header = Uint8Array.of(...bigEndian(width), ...bigEndian(height), 8, 6, 0, 0, 0);
   const parts = [
     new Uint8Array([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]),
-    chunkOf('IHDR', new Uint8Array(header.buffer)),
-    chunkOf('IDAT', await deflated(rowsOf(width, height, alpha))),
-    chunkOf('IEND', new Uint8Array()),
+    ...chunkOf('IHDR', header),
+    ...chunkOf('IDAT', await deflated(rowsOf(width, height, alpha))),
+    ...chunkOf('IEND', new Uint8Array()),
   ];
   return new Blob(parts, { type: 'image/png' });
 }
@@ -113,12 +109,13 @@ async function deflated(rows: Iterable<Uint8Array<ArrayBuffer>>): Promise<Uint8A
   return new Uint8Array(await bytes);
 }
 
-function chunkOf(type: string, content: Uint8Array): Uint8Array<ArrayBuffer> {
-  const bytes = new Uint8Array(content.length + 12);
-  const view = new DataView(bytes.buffer);
-  view.setUint32(0, content.length);
-  for (const [index, letter] of [...type].entries()) bytes[4 + index] = letter.charCodeAt(0);
-  bytes.set(content, 8);
-  view.setUint32(content.length + 8, crc32(bytes.subarray(4, content.length + 8)));
-  return bytes;
+function chunkOf(type: string, content: Uint8Array): readonly Uint8Array<ArrayBuffer>[] {
+  const named = new Uint8Array(4 + content.length);
+  named.set(new TextEncoder().encode(type));
+  named.set(content, 4);
+  return [bigEndian(content.length), named, bigEndian(crc32(named))];
+}
+
+function bigEndian(value: number): Uint8Array<ArrayBuffer> {
+  return Uint8Array.of(value >>> 24, value >>> 16, value >>> 8, value);
 }

@@ -1,4 +1,4 @@
-import { crc32 } from '../../components/crc.ts';
+import { crc32 } from '../../components/bytes.ts';
 import type { Item, Result } from './store.ts';
 import { writeZip, type ZipEntry } from './zip.ts';
 

@@ -1,3 +1,5 @@
+import { u16, u32 } from '../../components/bytes.ts';
+
 /** A file of a ZIP that is stored as it is. */
 export interface ZipEntry {
   readonly name: string;
@@ -84,38 +86,29 @@ export function writeZip(entries: readonly ZipEntry[], modified: Date): Blob {
   let centralBytes = 0;
   for (const { name, blob, crc } of entries) {
     const encoded = new TextEncoder().encode(name);
-    /** Version, flag for UTF-8, method, time, CRC and sizes, which both records have. */
-    const common = (view: DataView, at: number) => {
-      view.setUint16(at, 20, true);
-      view.setUint16(at + 2, 0x0800, true);
-      view.setUint32(at + 6, dosTime(modified), true);
-      view.setUint32(at + 10, crc, true);
-      view.setUint32(at + 14, blob.size, true);
-      view.setUint32(at + 18, blob.size, true);
-      view.setUint16(at + 22, encoded.byteLength, true);
-    };
-    const local = new DataView(new ArrayBuffer(LOCAL.bytes));
-    local.setUint32(0, LOCAL.signature, true);
-    common(local, 4);
-    const record = new DataView(new ArrayBuffer(CENTRAL.bytes));
-    record.setUint32(0, CENTRAL.signature, true);
-    record.setUint16(4, 20, true);
-    common(record, 6);
-    record.setUint32(42, offset, true);
-    parts.push(local, encoded, blob);
-    central.push(record, encoded);
+    // Version, flag for UTF-8, method, time, CRC, sizes and length of the name, which both records have.
+    const common = [
+      u16(20, 0x0800, 0),
+      u32(dosTime(modified), crc, blob.size, blob.size),
+      u16(encoded.byteLength),
+    ];
+    parts.push(u32(LOCAL.signature), ...common, u16(0), encoded, blob);
+    central.push(
+      u32(CENTRAL.signature),
+      u16(20),
+      ...common,
+      u16(0, 0, 0, 0),
+      u32(0, offset),
+      encoded,
+    );
     offset += LOCAL.bytes + encoded.byteLength + blob.size;
     centralBytes += CENTRAL.bytes + encoded.byteLength;
     if (offset + centralBytes > MAX_BYTES) throw new Error('A ZIP holds at most 4 GiB.');
   }
-  if (entries.length > MAX_ENTRIES) throw new Error(`A ZIP holds at most ${MAX_ENTRIES} files.`);
-  const end = new DataView(new ArrayBuffer(END.bytes));
-  end.setUint32(0, END.signature, true);
-  end.setUint16(8, entries.length, true);
-  end.setUint16(10, entries.length, true);
-  end.setUint32(12, centralBytes, true);
-  end.setUint32(16, offset, true);
-  return new Blob([...parts, ...central, end], { type: 'application/zip' });
+  const count = entries.length;
+  if (count > MAX_ENTRIES) throw new Error(`A ZIP holds at most ${MAX_ENTRIES} files.`);
+  const end = [u32(END.signature), u16(0, 0, count, count), u32(centralBytes, offset), u16(0)];
+  return new Blob([...parts, ...central, ...end], { type: 'application/zip' });
 }
 
 /** Local time in the format of MS-DOS, which has two seconds of precision and begins in 1980. */
