@@ -93,7 +93,7 @@ function Account({ session: { account, key } }: { readonly session: Session }) {
     signOut().catch((error: Error) => showToast(error.message, { isFault: true }));
   return (
     <div class="account">
-      <span>
+      <span class="ellipsis">
         {account.name} <span class="muted">{key.name}</span>
       </span>
       <Button kind="quiet" onClick={leave}>

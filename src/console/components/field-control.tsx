@@ -76,7 +76,7 @@ function PairedText({ label, hint, error, onValue, picker, ...rest }: PairedText
   return (
     <Field {...{ label, hint, error }}>
       {(attributes) => (
-        <span class="row paired">
+        <span class="row nowrap paired">
           {picker}
           <input
             type="text"
@@ -156,7 +156,7 @@ function DocumentControl({ field, value, error, onValue }: FieldControlProps) {
         <details>
           <summary>What {preset.name} does</summary>
           {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls by arrow keys */}
-          <section class="preset" aria-label={`Recipe ${preset.name}`} tabIndex={0}>
+          <section class="raised preset" aria-label={`Recipe ${preset.name}`} tabIndex={0}>
             <pre>{preset.text}</pre>
           </section>
         </details>
@@ -196,7 +196,7 @@ function FileControl({ field, files, error, onFiles }: FieldControlProps) {
             <ul>
               {files.map((file, index) => (
                 <li key={index} class="row">
-                  <bdi class="value">{visible(file.name)}</bdi>
+                  <bdi class="anywhere">{visible(file.name)}</bdi>
                   <Button
                     kind="quiet"
                     aria-label={`Remove ${file.name}`}

@@ -10,9 +10,9 @@ export type Figure = readonly [
 /** The numbers that matter most, large. */
 export function Figures({ figures }: { readonly figures: readonly Figure[] }) {
   return (
-    <dl class="columns figures">
+    <dl class="columns figures" style={{ '--least': '9.5rem' }}>
       {figures.map(([title, value, ...facts]) => (
-        <div key={title} class="card">
+        <div key={title} class="card gap-s">
           <dt class="muted">{title}</dt>
           <dd>
             <span class="figure">{value}</span>

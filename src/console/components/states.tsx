@@ -6,7 +6,7 @@ import { Button } from './button.tsx';
 /** Shown while something loads. */
 export function Loading({ label = 'Loading' }: { readonly label?: string }) {
   return (
-    <p class="loading" role="status">
+    <p class="loading muted" role="status">
       {label}…
     </p>
   );

@@ -40,7 +40,7 @@ export function Medium({ type, url, name }: MediumProps) {
   const [isMissing, setMissing] = useState(false);
   const onError = () => setMissing(true);
   if (isMissing) {
-    return <p class="missing">This file cannot be shown. It may have been deleted.</p>;
+    return <p class="missing raised">This file cannot be shown. It may have been deleted.</p>;
   }
   if (type === 'image' || PICTURES.test(url)) {
     return <img class="medium" src={url} alt={name} loading="lazy" onError={onError} />;
@@ -71,9 +71,9 @@ export function Thumbnail({ task }: TaskFilesProps) {
   const [isMissing, setMissing] = useState(false);
   const url = filesOf(task).find((one) => task.type === 'image' || PICTURES.test(one));
   return (
-    <span class="thumbnail">
+    <span class="thumbnail raised">
       {url !== undefined && !isMissing ? (
-        <img src={url} alt="" loading="lazy" onError={() => setMissing(true)} />
+        <img class="cover" src={url} alt="" loading="lazy" onError={() => setMissing(true)} />
       ) : (
         <Icon name={task.type === 'image' ? 'images' : task.type} />
       )}

@@ -29,7 +29,7 @@ export function AnswerMessage({ talk, turn, number, isLast }: AnswerMessageProps
   const name = `answer ${number}`;
   return (
     <article
-      class="stack message answer"
+      class="stack gap-l message answer"
       aria-label={`Answer of ${turn.model}`}
       aria-busy={isStreaming}
     >
@@ -59,7 +59,7 @@ export function AnswerMessage({ talk, turn, number, isLast }: AnswerMessageProps
       <StopNote answer={answer} />
       <div class="row actions">
         <Measures turn={turn} />
-        <span class="row end">
+        <span class="row end gap-0">
           {textOf(answer) !== '' && <CopyButton text={textOf(answer)} label="answer" />}
           {isLast && !error && (
             <Button kind="quiet" disabled={isBlocked} onClick={onRetry}>
@@ -164,7 +164,7 @@ function Calls({ talk, turn, answerName, isLast }: CallsProps) {
   return (
     <Form class="stack" onSubmit={send}>
       {calls.map((call, index) => (
-        <div key={index} class="stack call">
+        <div key={index} class="stack gap-m framed call">
           <p>
             Calls <code>{call.name}</code> <code class="muted">{call.id}</code>
           </p>

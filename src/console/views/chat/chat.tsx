@@ -149,14 +149,14 @@ export function Playground({ chat, other, compared, models }: PlaygroundProps) {
     (turn): turn is AnswerTurn => turn.type === 'answer' && turn.id === inspected.id,
   );
   return (
-    <div class="stack chat">
+    <div class="stack top chat">
       <Choices
         {...{ chat, models, model, compared: second?.id ?? '', isWide }}
         onCompare={(id) => open(placeOf(chat, id), { replace: true })}
       />
       <section class="stack talk" aria-label="Conversation">
         {also ? (
-          <div class="columns compared">
+          <div class="columns top" style={{ '--least': '20rem' }}>
             <section class="stack" aria-label={`Answers of ${model.id}`}>
               <Turns talk={talk} />
             </section>

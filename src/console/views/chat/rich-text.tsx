@@ -14,7 +14,7 @@ interface RichTextProps {
 export function RichText({ text, partOf }: RichTextProps) {
   return useMemo(
     () => (
-      <div class="stack rich" dir="auto">
+      <div class="stack gap-l anywhere rich" dir="auto">
         {blocksOf(text).map(renderer(partOf))}
       </div>
     ),

@@ -135,7 +135,7 @@ function ToolEditor({ tool, isNew, faults, onChange, onRemove }: ToolEditorProps
   });
   return (
     <details
-      class="tool"
+      class="framed tool"
       open={isOpen}
       onToggle={({ currentTarget }) => setOpen(currentTarget.open)}
     >
@@ -211,7 +211,7 @@ export function Choices(props: ChoicesProps) {
       {isWide ? (
         panel
       ) : (
-        <details class="more">
+        <details class="whole">
           <summary>Settings and tools</summary>
           {panel}
         </details>

@@ -111,7 +111,7 @@ function UserMessage(props: UserMessageProps) {
   const { id, text, pictures } = props.turn;
   const { chat, isBlocked } = props.talk;
   return (
-    <article class="stack message user" aria-label="You">
+    <article class="stack gap-s message user" aria-label="You">
       <h2 class="hidden">You</h2>
       {pictures.length > 0 && <Pictures pictures={pictures} />}
       {chat.state.edit?.id === id ? (
@@ -123,7 +123,7 @@ function UserMessage(props: UserMessageProps) {
               {text}
             </p>
           )}
-          <div class="row actions">
+          <div class="row gap-0 actions">
             <Button kind="quiet" disabled={isBlocked} onClick={() => chat.changeEdit({ id, text })}>
               Edit
             </Button>

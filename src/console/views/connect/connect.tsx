@@ -78,7 +78,7 @@ function Configured({ client, session, models }: ConfiguredProps) {
   const version = client.version && `Version ${client.version} ran with this configuration. `;
   return (
     <section class="stack" aria-label={client.name}>
-      <div class="columns">
+      <div class="columns bottom" style={{ '--least': '12rem' }}>
         <TextField label="Address" value={url} onValue={setUrl} autocomplete="off" />
         <SelectField label="Model" value={model} choices={models} onValue={setModel} />
         {session.owner && <KeyField session={session} id={key.id} onKey={setKey} />}

@@ -56,7 +56,7 @@ export default function Create({ place, session }: ViewProps) {
 function StudioView(props: StudioProps) {
   const studio = useStudio(props);
   return (
-    <div class="stack create">
+    <div class="stack top create">
       <RequestForm studio={studio} />
       <Results studio={studio} shown={props.query.get('show')} />
     </div>

@@ -60,7 +60,7 @@ interface GalleryViewProps {
 export function GalleryView({ kind, gallery, children }: GalleryViewProps) {
   const { data: tasks, error, hasMore, older, news, reload } = gallery;
   return (
-    <section class="stack results" aria-labelledby="results">
+    <section class="stack gap-l results" aria-labelledby="results">
       <h2 id="results">Results</h2>
       <p class="hidden" role="status">
         {news}

@@ -68,7 +68,7 @@ function Inputs({ studio, uploads, error }: InputsProps) {
       <legend>{label}</legend>
       <div class={isOver ? 'drop over' : 'drop'}>
         {inputs.length > 0 && (
-          <ul class="row thumbs" aria-label={label}>
+          <ul class="row gap-m thumbs" aria-label={label}>
             {inputs.map((input, index) => (
               <Thumb key={`${input.url} ${index}`} input={input} onRemove={() => remove(index)} />
             ))}
@@ -96,7 +96,7 @@ function Thumb({ input, onRemove }: { readonly input: Input; readonly onRemove: 
   return (
     <li class="removable">
       {isMissing ? (
-        <span class="missing">{input.name}</span>
+        <span class="missing raised">{input.name}</span>
       ) : (
         <img
           src={localUrlOf(input.url)}

@@ -40,7 +40,7 @@ export function Lightbox({ studio, pictures, position }: LightboxProps) {
   const title = `Image ${formatNumber(position + 1)} of ${formatNumber(pictures.length)}`;
   return (
     <Dialog title={title} onClose={() => open('create/image', { replace: true })}>
-      <div class="stack lightbox">
+      <div class="stack gap-l lightbox">
         <Medium
           key={url}
           type="image"
@@ -61,7 +61,7 @@ export function Lightbox({ studio, pictures, position }: LightboxProps) {
         </div>
         {prompt !== undefined && (
           <div class="row">
-            <p class="clamped" dir="auto">
+            <p class="clamped anywhere" dir="auto">
               {prompt}
             </p>
             <CopyButton text={prompt} label="prompt" />

@@ -74,7 +74,7 @@ export function MaskEditor({ image, mask, onMask, onClose }: MaskEditorProps) {
         {isMissing ? (
           <p class="notice bad">The image is no longer on the server. Add it again.</p>
         ) : (
-          <div class="mask">
+          <div class="mask raised">
             <img
               src={localUrlOf(image.url)}
               alt={image.name}

@@ -134,7 +134,7 @@ function Send({ studio, canSend }: SendProps) {
   const request = requestOf(studio);
   return (
     <>
-      <div class="row action-bar">
+      <div class="row nowrap action-bar">
         <Button
           kind="primary"
           type="submit"

@@ -17,7 +17,7 @@ export function Tile({ studio, task }: { readonly studio: Studio; readonly task:
   return (
     <li class="card tile">
       {!hasEnded(task) && (
-        <div class="waiting">
+        <div class="waiting raised">
           <progress aria-label={`The task of ${caption.slice(0, 80)} is ${status}`} />
           <span>{status === 'pending' ? 'In the queue…' : 'Being made…'}</span>
         </div>
@@ -46,10 +46,10 @@ export function Tile({ studio, task }: { readonly studio: Studio; readonly task:
         files.map((url, index) => (
           <Medium key={url} type={type} url={url} name={nameOfFile(index)} />
         ))}
-      <p class="clamped" dir="auto" title={prompt?.slice(0, 500)}>
+      <p class="clamped anywhere" dir="auto" title={prompt?.slice(0, 500)}>
         {caption}
       </p>
-      <div class="row actions">
+      <div class="row gap-0">
         {type !== 'image' &&
           files.map((url, index) => (
             <a key={url} class="button quiet" href={url} download>
@@ -75,10 +75,10 @@ interface ThumbnailProps {
 
 function Thumbnail({ url, name, onOpen }: ThumbnailProps) {
   const [isMissing, setMissing] = useState(false);
-  if (isMissing) return <p class="missing">This image has been deleted.</p>;
+  if (isMissing) return <p class="missing raised">This image has been deleted.</p>;
   return (
-    <button type="button" aria-label={`Open ${name}`} onClick={onOpen}>
-      <img src={url} alt={name} loading="lazy" onError={() => setMissing(true)} />
+    <button type="button" class="raised" aria-label={`Open ${name}`} onClick={onOpen}>
+      <img class="cover" src={url} alt={name} loading="lazy" onError={() => setMissing(true)} />
     </button>
   );
 }

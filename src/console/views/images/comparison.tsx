@@ -22,7 +22,7 @@ export function Comparison({ before, after }: { readonly before: Blob; readonly 
       {original && result && haveOneShape(original, result) ? (
         <Slider before={original} after={result} scale={scale} />
       ) : (
-        <div class="columns sides">
+        <div class="columns sides" style={{ '--least': '14rem' }}>
           <Side title="Before" picture={original} scale={scale} />
           <Side title="After" picture={result} scale={scale} />
         </div>
@@ -62,7 +62,7 @@ interface SideProps {
 function Side({ title, picture, scale }: SideProps) {
   return (
     <figure>
-      <figcaption>{picture ? `${title}, ${sizeText(picture)}` : title}</figcaption>
+      <figcaption class="hint">{picture ? `${title}, ${sizeText(picture)}` : title}</figcaption>
       {picture ? (
         // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls by arrow keys
         <section class="stage" aria-label={`${title}, picture`} tabIndex={0}>

@@ -42,7 +42,7 @@ function Row({ store, item, isShown, retry }: RowProps) {
       <li class={isShown ? 'shown' : undefined}>
         <Thumbnail file={file} />
         <button type="button" class="pick" aria-current={isShown} onClick={() => store.show(id)}>
-          <bdi class="name">{visible(path)}</bdi>
+          <bdi class="ellipsis">{visible(path)}</bdi>
         </button>
         <Status item={item} />
         <span class="actions">
@@ -74,9 +74,16 @@ function Thumbnail({ file }: { readonly file: File }) {
   const url = useObjectUrl(file);
   const [isBroken, setBroken] = useState(false);
   return (
-    <span class="thumbnail">
+    <span class="thumbnail raised">
       {url && !isBroken && (
-        <img src={url} alt="" loading="lazy" decoding="async" onError={() => setBroken(true)} />
+        <img
+          class="cover"
+          src={url}
+          alt=""
+          loading="lazy"
+          decoding="async"
+          onError={() => setBroken(true)}
+        />
       )}
     </span>
   );
@@ -126,7 +133,7 @@ function Status({ item }: { readonly item: Item }) {
           ))}
         </span>
       ) : (
-        <code class="name">{summaryOf(data)}</code>
+        <code class="ellipsis">{summaryOf(data)}</code>
       )}
     </span>
   );

@@ -84,7 +84,7 @@ function Workbench({ store, all, place }: WorkbenchProps) {
       {!named && place.rest !== '' && (
         <p class="notice warn">There is no operation {place.rest}. Choose another one.</p>
       )}
-      <div class="stack workbench">
+      <div class="stack top workbench">
         <DropZone store={store} isSmall={items.length > 0} />
         <OptionForm {...{ store, state, all, operation, draft, onDraft }} />
         <div class="stack">
@@ -143,9 +143,10 @@ function Summary({ store, items }: SummaryProps) {
     }
   };
   return (
-    <div class="stack summary">
+    <div class="stack gap-m summary">
       {busy > 0 && (
         <progress
+          class="fill"
           value={items.length - busy}
           max={items.length}
           aria-label="Images that are ready"

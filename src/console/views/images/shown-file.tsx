@@ -27,7 +27,7 @@ export function ShownFile({ item, jobKey, onRetry }: ShownFileProps) {
   const { path, file, error, result } = item;
   return (
     <section class="card shown-file" aria-labelledby="shown-file">
-      <h2 id="shown-file" class="name">
+      <h2 id="shown-file" class="ellipsis">
         <bdi>{visible(path)}</bdi>
       </h2>
       {error && <ErrorState error={error} onRetry={onRetry} />}
@@ -98,11 +98,11 @@ function Outputs({ file, result }: { readonly file: File; readonly result: Resul
         <Button kind="primary" onClick={() => save(output.blob, output.outputFilename)}>
           Save
         </Button>
-        <bdi class="name muted">{output.outputFilename}</bdi>
+        <bdi class="ellipsis muted">{output.outputFilename}</bdi>
       </div>
-      <div class="row digest">
+      <div class="row nowrap digest">
         <span class="muted">SHA-256</span>
-        <code class="name">{output.sha256}</code>
+        <code class="ellipsis">{output.sha256}</code>
         <CopyButton text={output.sha256} label="SHA-256" />
       </div>
       {record.data && (
@@ -161,7 +161,7 @@ function Report({ data }: { readonly data: Readonly<Record<string, unknown>> }) 
 function FactValue({ text }: Fact) {
   const shown = text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text;
   return (
-    <bdi class="value">
+    <bdi class="anywhere">
       {/^#[0-9a-f]{6}$/i.test(text) && <Swatch hex={text} />}
       {shown}
     </bdi>
@@ -182,7 +182,7 @@ function Palette({ colours }: { readonly colours: readonly Colour[] }) {
   const textOf = ({ hex }: Colour) => (notation === 'hex' ? hex : rgbOf(hex));
   return (
     <div class="stack">
-      <div class="shares">
+      <div class="framed shares">
         {colours.map(({ hex, proportion }) => (
           <span key={hex} style={{ backgroundColor: hex, flexGrow: proportion }} />
         ))}
@@ -197,7 +197,7 @@ function Palette({ colours }: { readonly colours: readonly Colour[] }) {
           </li>
         ))}
       </ul>
-      <div class="row notation">
+      <div class="row bottom">
         <SelectField label="Values as" value={notation} choices={NOTATIONS} onValue={setNotation} />
         <CopyButton text={colours.map(textOf).join('\n')} label="all colours" />
       </div>

@@ -59,7 +59,7 @@ export default function Models({ place }: ViewProps) {
       <h2>Providers</h2>
       <Loaded resource={providers}>
         {({ result }) => (
-          <ul class="columns providers">
+          <ul class="columns providers" style={{ '--least': '22rem' }}>
             {result.providers.map((provider) => (
               <li key={`${provider.source} ${provider.name}`}>
                 <ProviderCard

@@ -142,7 +142,7 @@ function Offer({ name, report, models, onChange, onClose }: OfferProps) {
               autocomplete="off"
             />
           )}
-          <ul class="offered">
+          <ul class="stack gap-s offered">
             {found.slice(0, SHOWN).map(({ name: model, price }) => (
               <li key={model}>
                 <Checkbox

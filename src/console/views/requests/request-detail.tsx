@@ -83,10 +83,10 @@ function Timeline({ request }: { readonly request: RequestRecord }) {
           <span class="number">
             {tone === 'token' ? `after ${formatDuration(start)}` : formatDuration(length)}
           </span>
-          <span class="track" aria-hidden="true">
+          <span class="track whole" aria-hidden="true">
             <i class={tone} style={bar(start, length)} />
           </span>
-          {tone === 'bad' && <small class="fault">{result}</small>}
+          {tone === 'bad' && <small class="fault whole">{result}</small>}
         </li>
       ))}
     </ol>
@@ -186,11 +186,11 @@ function Turns({ title, turns, body }: TurnsProps) {
     <section aria-label={title}>
       <h3>{title}</h3>
       {turns?.map(({ role, text }, index) => (
-        <div key={index} class="request-turn">
+        <div key={index} class="request-turn framed">
           <small class="muted">{role}</small>
           <p>{text}</p>
         </div>
-      )) ?? <pre class="request-turn">{body}</pre>}
+      )) ?? <pre class="request-turn framed">{body}</pre>}
     </section>
   );
 }

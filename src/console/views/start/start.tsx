@@ -41,7 +41,7 @@ export default function Start({ place, session }: ViewProps) {
       <div class="row">
         <h1>Overview</h1>
         <span class="muted">{session.owner ? 'All accounts' : session.account.name}</span>
-        <fieldset class="row end periods">
+        <fieldset class="row end gap-s">
           <legend class="hidden">Period</legend>
           {Object.entries(PERIODS).map(([name, label]) => (
             <Button
@@ -128,7 +128,7 @@ function Report({ overview }: { readonly overview: Overview }) {
           </p>
         </Empty>
       ) : (
-        <div class="columns charts">
+        <div class="columns" style={{ '--least': '18rem' }}>
           <Panel title="Requests">
             <Chart
               {...chart}
@@ -162,7 +162,7 @@ function Report({ overview }: { readonly overview: Overview }) {
           </Panel>
         </div>
       )}
-      <div class="columns tops">
+      <div class="columns top" style={{ '--least': '22rem' }}>
         <Top title="Top models" rows={models} from={from} nameOf={({ model }) => model} />
         <Top
           title="Top keys"

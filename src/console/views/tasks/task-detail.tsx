@@ -27,7 +27,7 @@ export function TaskDetail({ id }: { readonly id: string }) {
       <p>
         <Link to="tasks">All tasks</Link>
       </p>
-      <h1 class="identifier">Task {id}</h1>
+      <h1 class="anywhere">Task {id}</h1>
       <Loaded resource={task}>{(found) => <Outcome task={found} />}</Loaded>
       {!task.error && (
         <>
@@ -59,7 +59,7 @@ function Outcome({ task }: { readonly task: Task }) {
         <span>{type}</span>
         <span>{model}</span>
       </p>
-      {!hasEnded(task) && <progress aria-label={`The task is ${status}`} />}
+      {!hasEnded(task) && <progress class="fill" aria-label={`The task is ${status}`} />}
       {error && <Failure error={error} />}
       {result && <TaskFiles task={task} />}
     </>
@@ -127,7 +127,7 @@ function Callbacks({ path, url }: { readonly path: string; readonly url: string 
   return (
     <section class="card" aria-labelledby="callbacks">
       <h2 id="callbacks">Callback</h2>
-      <p class="identifier">
+      <p class="anywhere">
         <code>{url}</code>
       </p>
       <Loaded resource={list}>

@@ -87,7 +87,9 @@ function Title(task: Task) {
   return (
     <Link class="title" to={`tasks/${encodeURIComponent(id)}`} title={id}>
       <Thumbnail task={task} />
-      <span dir="auto">{typeof prompt === 'string' ? prompt.slice(0, 300) : id}</span>
+      <span class="ellipsis" dir="auto">
+        {typeof prompt === 'string' ? prompt.slice(0, 300) : id}
+      </span>
     </Link>
   );
 }

@@ -107,6 +107,7 @@ function Budgets({ accountKey }: { readonly accountKey: SessionKey }) {
         <li key={title} class="budget">
           <span>{title}</span>
           <progress
+            class="fill"
             aria-label={title}
             max={Math.max(granted, 1e-9)}
             value={Math.min(granted, spent + reserved)}

@@ -126,7 +126,7 @@ function Filters({ question, isOwner, now, change }: FiltersProps) {
       values={{ from, to, by, tag, of: all ? 'all' : 'own' }}
       onValues={onValues}
     >
-      <div class="row presets">
+      <div class="row whole gap-s presets">
         {PRESETS.map((count) => {
           const period = lastDays(count, now);
           const isChosen = period.from === from && period.to === to;
