@@ -25,7 +25,8 @@ export function FactList({ facts, class: className }: FactListProps) {
   );
 }
 
-type Fact = ComponentChildren | false;
+/** A short fact; one without a value is not shown. */
+export type Fact = ComponentChildren | false;
 
 /** Short facts in one line; those without a value are not shown. */
 export function Facts({ facts }: { readonly facts: readonly Fact[] }) {

@@ -1,11 +1,7 @@
-import type { ComponentChildren } from 'preact';
+import { type Fact, Facts } from './fact-list.tsx';
 
 /** A number with its title, and facts about it. */
-export type Figure = readonly [
-  title: string,
-  value: string,
-  ...facts: (ComponentChildren | false | null)[],
-];
+export type Figure = readonly [title: string, value: string, ...facts: Fact[]];
 
 /** The numbers that matter most, large. */
 export function Figures({ figures }: { readonly figures: readonly Figure[] }) {
@@ -16,9 +12,7 @@ export function Figures({ figures }: { readonly figures: readonly Figure[] }) {
           <dt class="muted">{title}</dt>
           <dd>
             <span class="figure">{value}</span>
-            <span class="facts">
-              {facts.map((fact, index) => fact && <span key={index}>{fact}</span>)}
-            </span>
+            <Facts facts={facts} />
           </dd>
         </div>
       ))}

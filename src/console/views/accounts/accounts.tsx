@@ -7,7 +7,7 @@ import { PagedTable } from '../../components/list.tsx';
 import { open, type ViewProps } from '../../components/navigation.tsx';
 import { FromProgram } from '../../components/snippets.tsx';
 import { Empty } from '../../components/states.tsx';
-import { changeOf, grantTo, newAccount, newKey, planOf, revokeOf } from './actions.ts';
+import { changeOfKey, grantTo, newAccount, newKey, planOf, revokeOf } from './actions.ts';
 import { ActionButtons, Limits, useActions } from './limits.tsx';
 import { type Key, namesOf, useHolders } from './lists.ts';
 
@@ -97,7 +97,7 @@ export default function Accounts({ place, session }: ViewProps) {
                   act={act}
                   name={`${key.name} ${key.hint}`}
                   actions={[
-                    ['Change', changeOf(key)],
+                    ['Change', changeOfKey(key)],
                     ['Revoke', revokeOf(key)],
                   ]}
                 />

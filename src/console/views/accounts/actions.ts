@@ -44,7 +44,25 @@ const LIMITS: readonly ActionField[] = [
   ...rare('time_zone', 'allow', 'images', 'cache', 'bodies'),
 ];
 
-const UNCHANGED = 'An empty field changes nothing; “none” removes a limit.';
+/** A change of something that is there. @param text what empty fields do */
+export function changeOf(
+  name: string,
+  command: Action['command'],
+  fields: readonly ActionField[],
+  text = 'An empty field changes nothing; “none” removes a limit.',
+): Action {
+  return { title: `Change ${name}`, command, button: 'Save', isChange: true, text, fields };
+}
+
+/** An action that cannot be undone. @param text what becomes of those who use it */
+export function endOf(
+  title: string,
+  command: Action['command'],
+  button: string,
+  text: string,
+): Action {
+  return { title: `${title}?`, command, button, isDanger: true, text, fields: [] };
+}
 
 /** Fields with the values that a key or a team has. */
 function filled(
@@ -99,25 +117,13 @@ export function newTeam(accounts: readonly string[] | undefined): Action {
 
 export function changeOfTeam(team: Team): Action {
   const { id, name } = team;
-  return {
-    title: `Change ${name}`,
-    command: ['teams/set', { team: id }],
-    button: 'Save',
-    isChange: true,
-    text: UNCHANGED,
-    fields: filled([...named('name'), ...BUDGETS, ...rare('time_zone')], team, { name }),
-  };
+  const fields = filled([...named('name'), ...BUDGETS, ...rare('time_zone')], team, { name });
+  return changeOf(name, ['teams/set', { team: id }], fields);
 }
 
 export function removalOf({ id, name }: Team): Action {
-  return {
-    title: `Remove ${name}?`,
-    command: ['teams/remove', { team: id }],
-    button: 'Remove team',
-    isDanger: true,
-    text: 'Its keys must have been revoked or belong to no team. Usage still names it.',
-    fields: [],
-  };
+  const text = 'Its keys must have been revoked or belong to no team. Usage still names it.';
+  return endOf(`Remove ${name}`, ['teams/remove', { team: id }], 'Remove team', text);
 }
 
 /** @param accounts names of all accounts to choose from; undefined where they are too many */
@@ -135,29 +141,17 @@ export function newKey(accounts: readonly string[] | undefined, account: string)
   };
 }
 
-export function changeOf(key: Key): Action {
+export function changeOfKey(key: Key): Action {
   const { id, name, models, rpm, tpm, parallel, team } = key;
   const values = {
     ...{ name, team: team ?? undefined, models: models?.join(',') },
     ...{ rpm: rpm?.toString(), tpm: tpm?.toString(), parallel: parallel?.toString() },
   };
-  return {
-    title: `Change ${name}`,
-    command: ['keys/set', { id }],
-    button: 'Save',
-    isChange: true,
-    text: UNCHANGED,
-    fields: filled([...named('name'), ...LIMITS, ...named('expires')], key, values),
-  };
+  const fields = filled([...named('name'), ...LIMITS, ...named('expires')], key, values);
+  return changeOf(name, ['keys/set', { id }], fields);
 }
 
 export function revokeOf({ id, name, account }: Key): Action {
-  return {
-    title: `Revoke ${name}?`,
-    command: ['keys/revoke', { id }],
-    button: 'Revoke key',
-    isDanger: true,
-    text: `Programs of ${account} that use this key are refused from now on, for ever.`,
-    fields: [],
-  };
+  const text = `Programs of ${account} that use this key are refused from now on, for ever.`;
+  return endOf(`Revoke ${name}`, ['keys/revoke', { id }], 'Revoke key', text);
 }

@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks';
 import { Button } from '../../components/button.tsx';
+import { Facts } from '../../components/fact-list.tsx';
 import { formatCredits, formatNumber } from '../../components/format.ts';
 import { Time } from '../../components/time.tsx';
 import { showToast } from '../../components/toast.tsx';
@@ -74,21 +75,22 @@ export function Limits(holder: Pick<Team, 'budget' | 'windows'> & Partial<Key>) 
     ...windows.map((window) => ({ ...window, period: `a ${window.period}` })),
   ];
   return (
-    <span class="facts">
-      {models && <span>{models.join(', ') || 'no models'}</span>}
-      {budgets.map(({ period, spent, granted }) => (
-        <span key={period}>
-          {formatCredits(spent)} of {formatCredits(granted)} {period}
-        </span>
-      ))}
-      {rpm != null && <span>{formatNumber(rpm)} requests a minute</span>}
-      {tpm !== undefined && <span>{formatNumber(tpm)} tokens a minute</span>}
-      {parallel !== undefined && <span>{formatNumber(parallel)} requests at once</span>}
-      {expires && (
-        <span>
-          expires <Time at={Date.parse(expires) / 1000} />
-        </span>
-      )}
-    </span>
+    <Facts
+      facts={[
+        models && (models.join(', ') || 'no models'),
+        ...budgets.map(
+          ({ period, spent, granted }) =>
+            `${formatCredits(spent)} of ${formatCredits(granted)} ${period}`,
+        ),
+        rpm != null && `${formatNumber(rpm)} requests a minute`,
+        tpm !== undefined && `${formatNumber(tpm)} tokens a minute`,
+        parallel !== undefined && `${formatNumber(parallel)} requests at once`,
+        expires && (
+          <>
+            expires <Time at={Date.parse(expires) / 1000} />
+          </>
+        ),
+      ]}
+    />
   );
 }

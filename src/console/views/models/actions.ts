@@ -1,6 +1,7 @@
 import type { ModelRecord, ProviderRecord } from '../../../administration/catalog-records.ts';
 import type { TestRecord } from '../../../administration/provider-test.ts';
 import type { Action } from '../accounts/action-dialog.tsx';
+import { changeOf, endOf } from '../accounts/actions.ts';
 import { type ActionField, named, rare } from '../accounts/declared-fields.ts';
 
 /** A provider as `v1/admin/providers/list` has it, with names in snake_case. */
@@ -60,18 +61,12 @@ export const addProvider: Action = {
 const UNCHANGED = 'An empty field changes nothing.';
 
 export function changeProvider({ name, base_url: url }: Provider): Action {
-  return {
-    title: `Change ${name}`,
-    command: ['providers/set', { name }],
-    button: 'Save',
-    isChange: true,
-    text: UNCHANGED,
-    fields: [
-      { ...KEY, hint: 'Replaces the key that is stored. “none” removes it.' },
-      { name: 'url', label: 'Base URL', value: url ?? '' },
-      ...rare(...SETTINGS),
-    ],
-  };
+  const fields = [
+    { ...KEY, hint: 'Replaces the key that is stored. “none” removes it.' },
+    { name: 'url', label: 'Base URL', value: url ?? '' },
+    ...rare(...SETTINGS),
+  ];
+  return changeOf(name, ['providers/set', { name }], fields, UNCHANGED);
 }
 
 const PRICES = ['input_price', 'output_price'];
@@ -107,35 +102,24 @@ export function changeModel(model: Model, providers: readonly string[]): Action 
     price: price['per_image'] ?? price['per_video'] ?? price['per_request'],
   };
   const withValue = (field: ActionField) => ({ ...field, value: String(known[field.name] ?? '') });
-  return {
-    title: `Change ${name}`,
-    command: ['models/set', { name }],
-    button: 'Save',
-    isChange: true,
-    text: UNCHANGED,
-    fields: [
-      ...named('alias', ...PRICES).map(withValue),
-      { name: 'provider', label: 'Route by', choices: [['', 'no change'], ...providers] },
-      ...named('model', 'priority'),
-      ...rare('dialect', 'without', ...ROUTING),
-      ...rare(...RARE_PRICES, ...LIMITS).map(withValue),
-    ],
-  };
+  const fields = [
+    ...named('alias', ...PRICES).map(withValue),
+    { name: 'provider', label: 'Route by', choices: [['', 'no change'] as const, ...providers] },
+    ...named('model', 'priority'),
+    ...rare('dialect', 'without', ...ROUTING),
+    ...rare(...RARE_PRICES, ...LIMITS).map(withValue),
+  ];
+  return changeOf(name, ['models/set', { name }], fields, UNCHANGED);
 }
 
 /** The removal of an entry of the store. */
 export function removal(group: 'providers' | 'models', name: string): Action {
-  return {
-    title: `Remove ${name}?`,
-    command: [`${group}/remove`, { name }],
-    button: `Remove ${group.slice(0, -1)}`,
-    isDanger: true,
-    text:
-      group === 'models'
-        ? 'Requests for it are refused from now on.'
-        : 'Its key is deleted. Models that have a route to it must be removed first.',
-    fields: [],
-  };
+  const text =
+    group === 'models'
+      ? 'Requests for it are refused from now on.'
+      : 'Its key is deleted. Models that have a route to it must be removed first.';
+  const kind = group.slice(0, -1);
+  return endOf(`Remove ${name}`, [`${group}/remove`, { name }], `Remove ${kind}`, text);
 }
 
 /** The price of a model in a few words: `1.25 in, 10 out`. */

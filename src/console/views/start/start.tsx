@@ -1,4 +1,3 @@
-import type { ComponentChildren } from 'preact';
 import type { Overview } from '../../../http/routes/account/overview.ts';
 import type { Readiness } from '../../../http/routes/server/health.ts';
 import { useAccount, useJson, useRefresh } from '../../api/resource.ts';
@@ -102,10 +101,31 @@ function Report({ overview }: { readonly overview: Overview }) {
   const points = pointsOf(overview);
   const account = useAccount();
   const isByDay = step >= 86_400;
-  const chart = {
-    times: points.map(({ at }) => at),
-    ...(isByDay ? { timeName: formatDate, tickName: formatShortDay } : { tickName: formatClock }),
-  };
+  const times = points.map(({ at }) => at);
+  const names = isByDay
+    ? { timeName: formatDate, tickName: formatShortDay }
+    : { tickName: formatClock };
+  const valuesOf = (name: 'credits' | 'p50_ms' | 'p95_ms') => points.map((one) => one[name]);
+  const charts = [
+    {
+      ...{ title: 'Requests', label: 'Requests', format: formatNumber },
+      series: [
+        { name: 'Succeeded', values: points.map((one) => one.requests - one.errors) },
+        { name: 'Failed', values: points.map((one) => one.errors), isBad: true },
+      ],
+    },
+    {
+      ...{ title: 'Cost in credits', label: 'Credits', format: formatCredits },
+      series: [{ name: 'Credits', values: valuesOf('credits') }],
+    },
+    {
+      ...{ title: 'Latency', label: 'Latency', kind: 'lines' as const, format: formatDuration },
+      series: [
+        { name: 'p50', values: valuesOf('p50_ms') },
+        { name: 'p95', values: valuesOf('p95_ms') },
+      ],
+    },
+  ];
   const { requests, errors, credits, p50_ms: p50, p95_ms: p95 } = total;
   const left = account.data && formatRoundCredits(account.data.credits.available);
   return (
@@ -129,37 +149,12 @@ function Report({ overview }: { readonly overview: Overview }) {
         </Empty>
       ) : (
         <div class="columns" style={{ '--least': '18rem' }}>
-          <Panel title="Requests">
-            <Chart
-              {...chart}
-              label="Requests"
-              format={formatNumber}
-              series={[
-                { name: 'Succeeded', values: points.map((one) => one.requests - one.errors) },
-                { name: 'Failed', values: points.map((one) => one.errors), isBad: true },
-              ]}
-            />
-          </Panel>
-          <Panel title="Cost in credits">
-            <Chart
-              {...chart}
-              label="Credits"
-              format={formatCredits}
-              series={[{ name: 'Credits', values: points.map((one) => one.credits) }]}
-            />
-          </Panel>
-          <Panel title="Latency">
-            <Chart
-              {...chart}
-              label="Latency"
-              kind="lines"
-              format={formatDuration}
-              series={[
-                { name: 'p50', values: points.map((one) => one.p50_ms) },
-                { name: 'p95', values: points.map((one) => one.p95_ms) },
-              ]}
-            />
-          </Panel>
+          {charts.map(({ title, ...chart }) => (
+            <section key={title} class="card" aria-label={title}>
+              <h2>{title}</h2>
+              <Chart {...{ times, ...names, ...chart }} />
+            </section>
+          ))}
         </div>
       )}
       <div class="columns top" style={{ '--least': '22rem' }}>
@@ -185,20 +180,6 @@ function pointsOf({ from, steps, step_seconds: step, points }: Overview): Overvi
     const none = { requests: 0, errors: 0, credits: 0, p50_ms: null, p95_ms: null };
     return known.get(at) ?? { at, ...none };
   });
-}
-
-interface PanelProps {
-  readonly title: string;
-  readonly children: ComponentChildren;
-}
-
-function Panel({ title, children }: PanelProps) {
-  return (
-    <section class="card" aria-label={title}>
-      <h2>{title}</h2>
-      {children}
-    </section>
-  );
 }
 
 type Row = Overview['models'][number];
