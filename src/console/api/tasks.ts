@@ -55,5 +55,5 @@ export function filesOf(task: Task): readonly string[] {
  * @param onGap changes may have been missed: load what is shown again
  */
 export function useTaskEvents(onTask: (task: Task) => void, onGap: () => void): void {
-  useEvents<Task>('v1/tasks/events', onTask, onGap);
+  useEvents<Task>('v1/tasks/events', 'task', onTask, onGap);
 }

@@ -31,7 +31,7 @@ export function useHolders<Name extends keyof Lists>(name: Name, account = '') {
   type Answer = Outcome<Record<Name, readonly Lists[Name][]> & { readonly has_more: boolean }>;
   return useList(`v1/admin/${name}/list?${query}`, ({ result }: Answer) => ({
     items: result[name],
-    hasMore: result.has_more,
+    next: result.has_more ? result[name].at(-1)?.id : null,
   }));
 }
 

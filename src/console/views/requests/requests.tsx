@@ -1,9 +1,5 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import type { RequestRecord } from '../../../store/requests/record.ts';
-import { useAction } from '../../api/action.ts';
-import { useEvents } from '../../api/live.ts';
-import { sendJson } from '../../api/request.ts';
-import { useJson } from '../../api/resource.ts';
 import { Button } from '../../components/button.tsx';
 import { Checkbox } from '../../components/field.tsx';
 import { filtersOf, placeOf } from '../../components/form-field.ts';
@@ -15,7 +11,7 @@ import {
   formatSpan,
   formatTime,
 } from '../../components/format.ts';
-import { PagedTable } from '../../components/list.tsx';
+import { PagedTable, useList } from '../../components/list.tsx';
 import { open, type ViewProps } from '../../components/navigation.tsx';
 import { FromProgram } from '../../components/snippets.tsx';
 import { Empty } from '../../components/states.tsx';
@@ -56,39 +52,17 @@ interface RequestListProps {
   readonly events: string | null;
 }
 
-/** Requests beyond which a live list forgets the oldest. */
-const MAX_SHOWN = 5000;
-
 function RequestList({ path, events }: RequestListProps) {
-  const first = useJson<Page>(path);
-  const [page, setPage] = useState<Page>();
   const [shown, setShown] = useState<RequestRecord>();
-  useEffect(() => {
-    if (first.data) setPage(first.data);
-  }, [first.data]);
-  useEvents<RequestRecord>(
-    events,
-    (request) =>
-      setPage((known) => {
-        if (known === undefined) return known;
-        const data = known.data.filter(({ number }) => number !== request.number);
-        return { ...known, data: [request, ...data].slice(0, MAX_SHOWN) };
-      }),
-    first.reload,
+  const list = useList(
+    path,
+    ({ data, next }: Page) => ({ items: data, next }),
+    events === null ? null : [events, 'request'],
   );
-  const older = useAction(async () => {
-    const { data, next } = await sendJson<Page>(`${path}&after=${page!.next}`);
-    setPage((known) => ({ data: [...known!.data, ...data], next }));
-  });
   return (
     <>
       <PagedTable
-        list={{
-          ...first,
-          data: page,
-          error: page ? undefined : first.error,
-          ...{ older, items: page?.data ?? [], hasMore: page != null && page.next !== null },
-        }}
+        list={{ ...list, error: list.data ? undefined : list.error }}
         caption="Requests, newest first"
         more="Show older requests"
         empty={<Empty title="No requests here" />}

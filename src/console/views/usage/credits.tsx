@@ -43,7 +43,7 @@ interface Page {
 function Ledger() {
   const list = useList('v1/account/credits?limit=20', ({ data, has_more: hasMore }: Page) => ({
     items: data,
-    hasMore,
+    next: hasMore ? data.at(-1)?.id : null,
   }));
   return (
     <PagedTable
