@@ -71,10 +71,12 @@ export function useAccount(inputs?: readonly unknown[]): Resource<AccountAnswer>
 
 export type Model = PublishedModel;
 
-/** The models that the session's key may use. */
+/** Loads the models that the session's key may use. @throws ApiError */
+export async function loadModels(signal: AbortSignal): Promise<readonly Model[]> {
+  const { data } = await sendJson<{ data: Model[] }>('v1/models', { signal });
+  return data;
+}
+
 export function useModels(): Resource<readonly Model[]> {
-  return useResource(async (signal) => {
-    const { data } = await sendJson<{ data: Model[] }>('v1/models', { signal });
-    return data;
-  }, []);
+  return useResource(loadModels, []);
 }

@@ -120,9 +120,29 @@ export function Chart(props: ChartProps) {
           ))}
         </ul>
       )}
-      {pointed !== undefined && <Tip {...{ props, pointed, left: x(pointed), width }} />}
+      {pointed !== undefined && (
+        <div class="tip" style={tipPlace(x(pointed))}>
+          <strong>{timeName(times[pointed]!)}</strong>
+          {series.map((one, place) => {
+            const value = one.values[pointed];
+            if (value == null || (value === 0 && series.length > 2)) return null;
+            return (
+              <div key={one.name}>
+                {series.length > 1 && <span class="swatch" style={toneOf(one, place)} />}{' '}
+                {series.length > 1 && `${one.name}: `}
+                {format(value)}
+              </div>
+            );
+          })}
+        </div>
+      )}
     </figure>
   );
+
+  /** The numbers of a time stand at the side of it that has more space. */
+  function tipPlace(left: number) {
+    return left > width / 2 ? { right: width - left + 8 } : { left: left + 24 };
+  }
 
   /** The bars of a series upon those before it. */
   function bars(place: number): string {
@@ -150,35 +170,6 @@ export function Chart(props: ChartProps) {
       })
       .join('');
   }
-}
-
-interface TipProps {
-  readonly props: ChartProps;
-  readonly pointed: number;
-  readonly left: number;
-  readonly width: number;
-}
-
-/** The numbers of the time at the pointer. */
-function Tip({ props, pointed, left, width }: TipProps) {
-  const { times, series, format, timeName = formatTime } = props;
-  const isRight = left > width / 2;
-  return (
-    <div class="tip" style={isRight ? { right: width - left + 8 } : { left: left + 24 }}>
-      <strong>{timeName(times[pointed]!)}</strong>
-      {series.map((one, place) => {
-        const value = one.values[pointed];
-        if (value == null || (value === 0 && series.length > 2)) return null;
-        return (
-          <div key={one.name}>
-            {series.length > 1 && <span class="swatch" style={toneOf(one, place)} />}{' '}
-            {series.length > 1 && `${one.name}: `}
-            {format(value)}
-          </div>
-        );
-      })}
-    </div>
-  );
 }
 
 const PALETTE = [

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import { SERVER } from '../../api/request.ts';
-import { type Model, useModels, useResource } from '../../api/resource.ts';
+import { loadModels, type Model, useResource } from '../../api/resource.ts';
 import type { Session } from '../../api/session.ts';
 import { TextField } from '../../components/field.tsx';
 import { formatNumber } from '../../components/format.ts';
@@ -9,9 +9,15 @@ import { Empty, Loaded, Loading } from '../../components/states.tsx';
 import { type Endpoint, type EndpointGroups, loadGroups } from './document.ts';
 import { EndpointView } from './endpoint.tsx';
 
+interface ApiProps extends Omit<ViewProps, 'session'> {
+  readonly session: Session | null;
+}
+
 /** The OpenAPI document: every endpoint with its fields, and an example to copy and to send. */
-export default function Api(props: Omit<GroupsProps, 'groups' | 'models'>) {
+export default function Api({ place, session }: ApiProps) {
   const groups = useResource(loadGroups, []);
+  // Examples name models: they are complete before the reader can change them.
+  const models = useResource(async (signal) => (session ? loadModels(signal) : []), []);
   return (
     <>
       <h1>API</h1>
@@ -29,10 +35,10 @@ export default function Api(props: Omit<GroupsProps, 'groups' | 'models'>) {
       ) : (
         <Loaded resource={groups}>
           {(loaded) =>
-            props.session ? (
-              <WithModels {...props} groups={loaded} />
+            models.isLoading ? (
+              <Loading />
             ) : (
-              <Groups {...props} groups={loaded} models={[]} />
+              <Groups {...{ place, session }} groups={loaded} models={models.data ?? []} />
             )
           }
         </Loaded>
@@ -41,17 +47,9 @@ export default function Api(props: Omit<GroupsProps, 'groups' | 'models'>) {
   );
 }
 
-interface GroupsProps extends Omit<ViewProps, 'session'> {
+interface GroupsProps extends ApiProps {
   readonly groups: EndpointGroups;
-  readonly session: Session | null;
   readonly models: readonly Model[];
-}
-
-function WithModels(props: Omit<GroupsProps, 'models'>) {
-  const { data, error } = useModels();
-  // Examples name models: they are complete before the reader can change them.
-  if (data === undefined && error === undefined) return <Loading />;
-  return <Groups {...props} models={data ?? []} />;
 }
 
 function Groups({ groups, place, session, models }: GroupsProps) {

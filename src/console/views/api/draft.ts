@@ -88,32 +88,33 @@ export function shownRequest(endpoint: Endpoint, draft: Draft): ShownRequest {
       (types.length === 1 && types[0] === 'text/event-stream');
     return { ...shown, ...output, json: json ?? {}, isStream };
   }
-  const form = fieldsOf(body.content.schema).flatMap(
-    ({ name, schema, isRequired }): FormField[] => {
-      if (fileKind(schema) === null) {
-        const value = draft.values[name] ?? '';
-        return value === '' ? [] : [[name, value] as const];
-      }
-      const chosen = (draft.files[name] ?? []).map((file) => file.name);
-      const names = chosen.length > 0 || !isRequired ? chosen : [sampleName(endpoint.path)];
-      return names.map((one) => [name, { file: one }] as const);
-    },
+  const form = entriesOf(endpoint, draft).map(
+    ([name, value]): FormField => [
+      name,
+      typeof value === 'string' ? value : { file: value?.name ?? sampleName(endpoint.path) },
+    ],
   );
   return { ...shown, ...output, form };
+}
+
+/** The fields of a form that are sent; null stands for the sample. */
+function entriesOf(endpoint: Endpoint, { values, files }: Draft) {
+  type Entry = readonly [name: string, value: string | File | null];
+  const { schema: form } = bodyOf(endpoint)!.content;
+  return fieldsOf(form).flatMap(({ name, schema, isRequired }): Entry[] => {
+    const value = values[name] ?? '';
+    if (fileKind(schema) === null) return value === '' ? [] : [[name, value]];
+    const chosen = files[name] ?? [];
+    if (chosen.length === 0 && isRequired) return [[name, null]];
+    return chosen.map((file) => [name, file]);
+  });
 }
 
 /** The draft's form. */
 export async function formOf(endpoint: Endpoint, draft: Draft): Promise<FormData> {
   const form = new FormData();
-  for (const { name, schema, isRequired } of fieldsOf(bodyOf(endpoint)!.content.schema)) {
-    if (fileKind(schema) === null) {
-      const value = draft.values[name] ?? '';
-      if (value !== '') form.append(name, value);
-      continue;
-    }
-    const chosen = draft.files[name] ?? [];
-    const files = chosen.length > 0 || !isRequired ? chosen : [await sampleFile(endpoint.path)];
-    for (const file of files) form.append(name, file);
+  for (const [name, value] of entriesOf(endpoint, draft)) {
+    form.append(name, value ?? (await sampleFile(endpoint.path)));
   }
   return form;
 }

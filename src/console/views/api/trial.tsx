@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { ApiError, apiErrorOf, isAborted, send } from '../../api/request.ts';
+import { useAction } from '../../api/action.ts';
+import { ApiError, isAborted, send } from '../../api/request.ts';
 import type { Session } from '../../api/session.ts';
 import { Button } from '../../components/button.tsx';
 import { Code } from '../../components/copy.tsx';
@@ -26,28 +27,23 @@ interface TrialProps {
 export function Trial({ endpoint, example, session }: TrialProps) {
   const [draft, setDraft] = useState(example);
   const [answer, setAnswer] = useState<Answer>();
-  const [isBusy, setBusy] = useState(false);
   const running = useRef<AbortController>(null);
   useEffect(() => () => running.current?.abort(), []);
   const isOpen = endpoint.security?.length === 0;
   const canSend = (session !== null || isOpen) && !NOT_SENT.includes(endpointName(endpoint));
-  const start = async () => {
-    const controller = new AbortController();
-    running.current = controller;
-    setBusy(true);
+  const { error, isBusy, run } = useAction(async () => {
+    const { signal } = (running.current = new AbortController());
     setAnswer(undefined);
     const startedAt = performance.now();
     try {
-      const response = await sendDraft(endpoint, draft, controller.signal);
-      await readAnswer(response, startedAt, setAnswer);
-    } catch (error) {
-      if (!isAborted(error)) setAnswer(failed(error, startedAt));
+      await readAnswer(await sendDraft(endpoint, draft, signal), startedAt, setAnswer);
+    } catch (failure) {
+      if (!isAborted(failure)) throw failure;
     }
-    setBusy(false);
-  };
+  });
   return (
     <div class="columns trial">
-      <Form class="stack" onSubmit={start}>
+      <Form class="stack" onSubmit={run}>
         <Editor endpoint={endpoint} draft={draft} onDraft={setDraft} />
         {canSend && (
           <div class="row">
@@ -61,7 +57,9 @@ export function Trial({ endpoint, example, session }: TrialProps) {
       </Form>
       <div class="stack">
         <Snippets request={shownRequest(endpoint, draft)} />
-        <div aria-live="polite">{answer && <AnswerView answer={answer} />}</div>
+        <div aria-live="polite">
+          {error ? <ErrorState error={error} /> : answer && <AnswerView answer={answer} />}
+        </div>
       </div>
     </div>
   );
@@ -82,20 +80,12 @@ async function sendDraft(endpoint: Endpoint, draft: Draft, signal: AbortSignal):
   return send(path, { method, signal, json });
 }
 
-function failed(error: unknown, startedAt: number): Answer {
-  const failure = apiErrorOf(error);
-  const { status, requestId } = failure;
-  const milliseconds = performance.now() - startedAt;
-  return { status, requestId, milliseconds, type: '', error: failure };
-}
-
 /** The answer to a request that the reader sent. */
 interface Answer {
   readonly status: number;
   readonly milliseconds: number;
   readonly type: string;
   readonly requestId: string | null;
-  readonly error?: ApiError;
   /** Text of the body, so far where it streams. */
   readonly text?: string;
   readonly blob?: Blob;
@@ -132,8 +122,7 @@ async function readAnswer(
 
 /** Status, time and body of an answer. */
 function AnswerView({ answer }: { readonly answer: Answer }) {
-  const { status, milliseconds, type, requestId, error, text, blob } = answer;
-  if (error) return <ErrorState error={error} />;
+  const { status, milliseconds, type, requestId, text, blob } = answer;
   return (
     <div class="stack">
       <p class="facts">
