@@ -32,11 +32,12 @@ export function Trial({ endpoint, example, session }: TrialProps) {
   const isOpen = endpoint.security?.length === 0;
   const canSend = (session !== null || isOpen) && !NOT_SENT.includes(endpointName(endpoint));
   const { error, isBusy, run } = useAction(async () => {
-    const { signal } = (running.current = new AbortController());
+    const controller = new AbortController();
+    running.current = controller;
     setAnswer(undefined);
     const startedAt = performance.now();
     try {
-      await readAnswer(await sendDraft(endpoint, draft, signal), startedAt, setAnswer);
+      await readAnswer(await sendDraft(endpoint, draft, controller.signal), startedAt, setAnswer);
     } catch (failure) {
       if (!isAborted(failure)) throw failure;
     }
