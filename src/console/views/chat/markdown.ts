@@ -184,17 +184,18 @@ const LINK =
   /!?\[([^[\]\n]{0,500})\]\(\s*(https?:\/\/[^\s()<>]{1,2000}(?:\([^\s()<>]{0,200}\))?[^\s()<>]{0,200})(?:\s+"[^"\n]{0,200}")?\s*\)/iy;
 const ADDRESS = /https?:\/\/[^\s<>"'`\\^{}|]+/iy;
 
+/** What may begin something other than text. */
+const MARK = /`+|\*\*?|!?\[|(?<!\w)https?:\/\/|\\[\\`*_[\]#>|.!-]/gi;
+
 export function inlinesOf(text: string): readonly Inline[] {
   const found: Inline[] = [];
   /** Marks that have no end in the rest of the text. */
   const open = new Set<string>();
   let plain = 0;
   let index = 0;
-  const add = (inline: Inline, end: number) => {
-    if (index > plain) found.push(text.slice(plain, index));
-    found.push(inline);
-    index = end;
-    plain = end;
+  const at = (pattern: RegExp) => {
+    pattern.lastIndex = index;
+    return pattern.exec(text);
   };
   const between = (mark: string): string | null => {
     if (open.has(mark)) return null;
@@ -202,42 +203,34 @@ export function inlinesOf(text: string): readonly Inline[] {
     if (end === -1) open.add(mark);
     return end === -1 ? null : text.slice(index + mark.length, end);
   };
-  const at = (pattern: RegExp) => {
-    pattern.lastIndex = index;
-    return pattern.exec(text);
-  };
-  while (index < text.length) {
-    const character = text[index]!;
-    if (character === '`') {
-      const mark = /`+/y;
-      mark.lastIndex = index;
-      const [ticks] = mark.exec(text)!;
-      const code = between(ticks);
-      if (code) add({ type: 'code', text: code.trim() }, index + code.length + 2 * ticks.length);
-      else index += ticks.length;
-    } else if (character === '*') {
-      const mark = text.startsWith('**', index) ? '**' : '*';
+  /** What a mark begins, and its length; null where the mark is text. */
+  const startedBy = (mark: string): readonly [Inline, length: number] | null => {
+    if (mark.startsWith('\\')) return [mark[1]!, 2];
+    if (mark.startsWith('`')) {
+      const code = between(mark);
+      return code ? [{ type: 'code', text: code.trim() }, code.length + 2 * mark.length] : null;
+    }
+    if (mark.startsWith('*')) {
       const inner = between(mark);
-      if (inner && !/^\s|\s$|^\*/.test(inner)) {
-        const type = mark === '**' ? 'strong' : 'em';
-        add({ type, content: inlinesOf(inner) }, index + inner.length + 2 * mark.length);
-      } else index += mark.length;
-    } else if (character === '[' || (character === '!' && text[index + 1] === '[')) {
-      const [whole, label, address] = at(LINK) ?? [];
-      const href = address === undefined ? null : safeAddress(address);
-      if (whole !== undefined && href !== null) {
-        const content = label === '' ? [href] : inlinesOf(label!);
-        add({ type: 'link', href, content: content.map(unlinked) }, index + whole.length);
-      } else index += 1;
-    } else if ((character === 'h' || character === 'H') && !/\w/.test(text[index - 1] ?? '')) {
-      const address = at(ADDRESS)?.[0].replace(/[.,;:!?)\]*_]+$/, '');
-      const href = address === undefined ? null : safeAddress(address);
-      if (address !== undefined && href !== null) {
-        add({ type: 'link', href, content: [address] }, index + address.length);
-      } else index += 1;
-    } else if (character === '\\' && /[\\`*_[\]#>|.!-]/.test(text[index + 1] ?? '')) {
-      add(text[index + 1]!, index + 2);
-    } else index += 1;
+      if (!inner || /^\s|\s$|^\*/.test(inner)) return null;
+      const type = mark === '**' ? 'strong' : 'em';
+      return [{ type, content: inlinesOf(inner) }, inner.length + 2 * mark.length];
+    }
+    const [whole = '', label = '', target] = at(LINK) ?? [];
+    const address = target ?? at(ADDRESS)?.[0].replace(/[.,;:!?)\]*_]+$/, '') ?? '';
+    const href = address === '' ? null : safeAddress(address);
+    if (href === null) return null;
+    if (!mark.endsWith('[')) return [{ type: 'link', href, content: [address] }, address.length];
+    const content = label === '' ? [href] : inlinesOf(label);
+    return [{ type: 'link', href, content: content.map(unlinked) }, whole.length];
+  };
+  for (let mark = at(MARK); mark; mark = at(MARK)) {
+    index = mark.index;
+    const started = startedBy(mark[0]);
+    if (started && index > plain) found.push(text.slice(plain, index));
+    if (started) found.push(started[0]);
+    index += started ? started[1] : mark[0].length;
+    if (started) plain = index;
   }
   if (plain < text.length) found.push(text.slice(plain));
   return found;

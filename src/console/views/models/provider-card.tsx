@@ -37,11 +37,7 @@ export function ProviderCard({ provider, health, children }: ProviderCardProps) 
         <span class={`badge ${tone}`}>{label}</span>
         <span class="muted end">{kind}</span>
       </div>
-      {problem && (
-        <div class="notice bad">
-          <p>{problem}</p>
-        </div>
-      )}
+      {problem && <p class="notice bad">{problem}</p>}
       <Facts
         facts={[
           url && <code>{url}</code>,

@@ -185,14 +185,14 @@ function StatusCards({ status }: { readonly status: StatusAnswer }) {
   return (
     <>
       {status.draining && (
-        <div class="notice warn" role="status">
-          <p>The server is stopping. It finishes running requests and accepts no new ones.</p>
-        </div>
+        <p class="notice warn" role="status">
+          The server is stopping. It finishes running requests and accepts no new ones.
+        </p>
       )}
       {fault && (
-        <div class="notice bad" role="alert">
-          <p>The store cannot be written: {fault}</p>
-        </div>
+        <p class="notice bad" role="alert">
+          The store cannot be written: {fault}
+        </p>
       )}
       <Figures
         figures={[
