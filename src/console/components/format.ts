@@ -1,53 +1,39 @@
 /** Numbers and dates as the reader's locale writes them. */
 
-const whole = new Intl.NumberFormat(undefined, { maximumFractionDigits: 0 });
-const precise = new Intl.NumberFormat(undefined, { maximumFractionDigits: 6 });
-const rounded = new Intl.NumberFormat(undefined, { maximumFractionDigits: 2 });
-const percent = new Intl.NumberFormat(undefined, { style: 'percent', maximumFractionDigits: 1 });
-const moment = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
-const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
-const relative = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto', style: 'short' });
-const shortDay = new Intl.DateTimeFormat(undefined, {
-  day: 'numeric',
-  month: 'short',
-  timeZone: 'UTC',
-});
-const calendarDay = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeZone: 'UTC' });
+const numbers = (options: Intl.NumberFormatOptions) =>
+  new Intl.NumberFormat(undefined, options).format as (value: number) => string;
 
-export function formatNumber(value: number): string {
-  return whole.format(value);
+/** Times in seconds since the epoch. */
+function times(options: Intl.DateTimeFormatOptions): (seconds: number) => string {
+  const { format } = new Intl.DateTimeFormat(undefined, options);
+  return (seconds) => format(seconds * 1000);
 }
+
+const relative = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto', style: 'short' });
+
+export const formatNumber = numbers({ maximumFractionDigits: 0 });
 
 /** Credits, which have up to six decimals. */
-export function formatCredits(value: number): string {
-  return precise.format(value);
-}
+export const formatCredits = numbers({ maximumFractionDigits: 6 });
+
+const rounded = numbers({ maximumFractionDigits: 2 });
 
 /** Credits in large type, where decimals are of no interest beside many whole ones. */
 export function formatRoundCredits(value: number): string {
   const size = Math.abs(value);
-  return (size < 1 ? precise : size < 10_000 ? rounded : whole).format(value);
+  return (size < 1 ? formatCredits : size < 10_000 ? rounded : formatNumber)(value);
 }
 
-/** @param share from 0 to 1 */
-export function formatPercent(share: number): string {
-  return percent.format(share);
-}
+/** A share from 0 to 1. */
+export const formatPercent = numbers({ style: 'percent', maximumFractionDigits: 1 });
 
-/** @param seconds since the epoch */
-export function formatTime(seconds: number): string {
-  return moment.format(seconds * 1000);
-}
+export const formatTime = times({ dateStyle: 'medium', timeStyle: 'medium' });
 
-/** The time of a day. @param seconds since the epoch */
-export function formatClock(seconds: number): string {
-  return clock.format(seconds * 1000);
-}
+/** The time of a day. */
+export const formatClock = times({ hour: '2-digit', minute: '2-digit' });
 
-/** The day (UTC) and month of a time. @param seconds since the epoch */
-export function formatShortDay(seconds: number): string {
-  return shortDay.format(seconds * 1000);
-}
+/** The day (UTC) and month of a time. */
+export const formatShortDay = times({ day: 'numeric', month: 'short', timeZone: 'UTC' });
 
 const SPANS = [
   ['day', 86_400],
@@ -73,14 +59,12 @@ function spanOf(seconds: number) {
   return SPANS.find(([, size]) => seconds >= size) ?? SPANS[3];
 }
 
-/** The day (UTC) of a time. @param seconds since the epoch */
-export function formatDate(seconds: number): string {
-  return calendarDay.format(seconds * 1000);
-}
+/** The day (UTC) of a time. */
+export const formatDate = times({ dateStyle: 'medium', timeZone: 'UTC' });
 
 /** @param day UTC, such as `2026-11-22` */
 export function formatDay(day: string): string {
-  return calendarDay.format(new Date(`${day}T00:00:00Z`));
+  return formatDate(Date.parse(day) / 1000);
 }
 
 const UNITS = ['byte', 'kilobyte', 'megabyte', 'gigabyte', 'terabyte'] as const;
