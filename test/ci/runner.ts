@@ -39,6 +39,8 @@ export interface JobOptions {
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** Checkout of the action. */
   readonly action?: string;
+  /** Results of steps that ran in an earlier job, and do not run again. */
+  readonly done?: Readonly<Record<string, StepResult>>;
 }
 
 export interface JobResult {
@@ -71,7 +73,7 @@ function pairsOf(file: string): Record<string, string> {
 
 /** Runs the steps of the action as a runner of GitHub does for a job with this one step. */
 export async function runAction(options: JobOptions): Promise<JobResult> {
-  const { workspace, temporary, event = {}, action = ROOT } = options;
+  const { workspace, temporary, event = {}, action = ROOT, done = {} } = options;
   const defaults = Object.entries(ACTION.inputs).map(([name, input]) => [name, input.default]);
   const given: Record<string, string> = { ...Object.fromEntries(defaults), ...options.inputs };
   const github = { token: 'token-of-job' };
@@ -109,6 +111,12 @@ export async function runAction(options: JobOptions): Promise<JobResult> {
   const steps: Record<string, StepResult> = {};
   let failed = false;
   for (const [index, step] of ACTION.runs.steps.entries()) {
+    const former = done[step.id];
+    if (former) {
+      failed ||= former.outcome === 'failure';
+      steps[step.id] = former;
+      continue;
+    }
     const contexts = { inputs, steps, github };
     const condition = (step.if ?? 'success()').replace(/^\$\{\{|\}\}$/g, '');
     const checksStatus = /\b(success|failure|cancelled|always)\(/.test(condition);

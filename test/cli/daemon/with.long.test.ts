@@ -222,7 +222,7 @@ describe('signals', () => {
     `trap 'echo ${signal}; exit 9' ${signal}; echo ready; while :; do sleep 0.02; done`,
   ];
 
-  it.each(['TERM', 'HUP', 'INT', 'QUIT'] as const)('SIG%s is passed on', async (signal) => {
+  it.each(['TERM', 'INT'] as const)('SIG%s is passed on', async (signal) => {
     const running = startWith(['--', ...trapping(signal)]);
     expect(await printed(running, 1)).toBe(true);
     running.child.kill(`SIG${signal}`);
