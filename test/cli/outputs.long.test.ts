@@ -38,7 +38,7 @@ async function refused(args: readonly string[], cwd: string): Promise<string> {
 describe('outputs', () => {
   it('are written beside their inputs', async () => {
     const cwd = await folderWith('a.jpg', 'sub/b.JPG', 'sub/c.tar.jpeg');
-    const run = await oriel(words`convert --format webp a.jpg sub/* --jsonl`, { cwd });
+    const run = await resident(words`convert --format webp a.jpg sub/* --jsonl`, { cwd });
     expect(run.status).toBe(0);
     expect(linesOf(run).map(({ outputFilename }) => outputFilename)).toEqual([
       'a.webp',
@@ -293,9 +293,9 @@ describe('existing outputs', () => {
     chmodSync(join(cwd, 'a.jpg'), 0o640);
     writeFileSync(join(cwd, 'b.webp'), 'old', { mode: 0o604 });
     const rotate = words`rotate --angle 90 a.jpg --overwrite -q`;
-    expect(await oriel(rotate, { cwd })).toMatchObject({ status: 0, stderr: '' });
+    expect(await resident(rotate, { cwd })).toMatchObject({ status: 0, stderr: '' });
     const convert = words`convert --format webp b.jpg --overwrite -q`;
-    expect(await oriel(convert, { cwd })).toMatchObject({ status: 0, stderr: '' });
+    expect(await resident(convert, { cwd })).toMatchObject({ status: 0, stderr: '' });
     expect(await sharp(readFileSync(join(cwd, 'a.jpg'))).metadata()).toMatchObject({
       width: 32,
       height: 48,
@@ -370,9 +370,9 @@ describe('--keep-mtime', () => {
     const cwd = await folderWith('a.jpg', 'b.jpg');
     const then = new Date('2001-02-03T04:05:06Z');
     for (const name of ['a.jpg', 'b.jpg']) utimesSync(join(cwd, name), then, then);
-    await oriel(words`convert --format webp a.jpg --keep-mtime -q`, { cwd });
-    await oriel(words`rotate --flip a.jpg --overwrite --keep-mtime -q`, { cwd });
-    await oriel(words`convert --format webp b.jpg -q`, { cwd });
+    await resident(words`convert --format webp a.jpg --keep-mtime -q`, { cwd });
+    await resident(words`rotate --flip a.jpg --overwrite --keep-mtime -q`, { cwd });
+    await resident(words`convert --format webp b.jpg -q`, { cwd });
     const time = (name: string) => statSync(join(cwd, name)).mtime;
     expect(time('a.webp')).toEqual(then);
     expect(time('a.jpg')).toEqual(then);
@@ -383,7 +383,7 @@ describe('--keep-mtime', () => {
 describe('an output that cannot be written', () => {
   it('fails only its input where a file has the name of the folder', async () => {
     const cwd = await folderWith('in/a.jpg', 'in/sub/b.jpg', 'in/sub/c.jpg', 'out/sub');
-    const run = await oriel(words`convert --format webp -r in --out out --jsonl`, { cwd });
+    const run = await resident(words`convert --format webp -r in --out out --jsonl`, { cwd });
     expect(run).toMatchObject({ status: 1 });
     expect(outcomes(linesOf(run))).toEqual([
       ['in/a.jpg', 'out/a.webp'],
@@ -491,7 +491,7 @@ describe('temporary files of a killed run', () => {
     for (const folder of ['', 'sub', 'other']) {
       for (const name of names) writeFileSync(join(cwd, folder, name), 'unfinished');
     }
-    const run = await oriel(words`convert --format webp a.jpg sub/b.jpg -q`, { cwd });
+    const run = await resident(words`convert --format webp a.jpg sub/b.jpg -q`, { cwd });
     expect(run).toMatchObject({ status: 0, stderr: '' });
     const left = (folder: string) =>
       filesBelow(join(cwd, folder)).filter((name) => /^\.oriel/.test(name));

@@ -6,8 +6,10 @@ import { filesBelow } from '../cli/folder.ts';
 import { HAS_TERMINAL, startInTerminal } from '../cli/in-terminal.ts';
 import { OWNER_KEY, sharedDaemon, startDaemon } from '../daemon.ts';
 import { oriel, temporaryFolder } from '../oriel.ts';
+import { residentCommand } from '../resident.ts';
 
 const daemon = sharedDaemon();
+const command = residentCommand();
 
 const KEY_FILE_MESSAGE = "the owner's first API key is in a file; store it safely, then delete it";
 
@@ -41,7 +43,7 @@ describe('the first start', () => {
     expect(await response.json()).toMatchObject({ name: 'owner', plan: 'paid' });
     await second.stop();
     rmSync(file);
-    const another = await oriel(['keys', 'create', '--account', 'owner', '--data', data]);
+    const another = await command(['keys', 'create', '--account', 'owner', '--data', data]);
     expect(another.out).toMatch(/^sk-oriel-\w{43}\n$/);
     const third = await startDaemon({ ...FIRST, data });
     expect((await third.stop()).stderr).toBe('');
@@ -58,7 +60,7 @@ describe('the first start', () => {
     }
     const key = /^API key, shown this once: (sk-oriel-\w{43})\r$/m.exec(shown)![1]!;
     while (existsSync(join(data, 'first-key'))) await delay(10);
-    const { out } = await oriel(['keys', 'revoke', key, '--json', '--data', data]);
+    const { out } = await command(['keys', 'revoke', key, '--json', '--data', data]);
     expect(JSON.parse(out)).toMatchObject({ name: 'first', status: 'revoked' });
     for (const file of filesBelow(data)) {
       expect([file, readFileSync(join(data, file), 'latin1').includes(key)]).toEqual([file, false]);
@@ -85,7 +87,7 @@ describe('the first start', () => {
     const { stop, log } = await startDaemon({ data });
     const { stderr } = await stop();
     expect(stderr + JSON.stringify(log)).not.toContain(OWNER_KEY);
-    const { out } = await oriel(['keys', 'list', '--json', '--data', data]);
+    const { out } = await command(['keys', 'list', '--json', '--data', data]);
     expect(JSON.parse(out)).toMatchObject({ keys: [{ account: 'owner', name: 'bootstrap' }] });
   });
 
@@ -102,7 +104,7 @@ describe('the first start', () => {
 it('commands open the store of a killed daemon at once', async () => {
   const data = temporaryFolder();
   const { stop } = await startDaemon({ data });
-  const run = (...args: string[]) => oriel([...args, '--data', data]);
+  const run = (...args: string[]) => command([...args, '--data', data]);
   expect((await run('accounts', 'grant', 'owner', '1')).status).toBe(0);
   await stop('SIGKILL');
   const { status, out } = await run('accounts', 'show', 'owner', '--json');
@@ -112,7 +114,7 @@ it('commands open the store of a killed daemon at once', async () => {
 
 it('a daemon starts while commands use its store in turn', async () => {
   const data = temporaryFolder();
-  expect((await oriel(['accounts', 'create', 'ci', '--data', data])).status).toBe(0);
+  expect((await command(['accounts', 'create', 'ci', '--data', data])).status).toBe(0);
   const grants = Array.from({ length: 6 }, () =>
     oriel(['accounts', 'grant', 'ci', '1', '--data', data]),
   );
@@ -120,6 +122,6 @@ it('a daemon starts while commands use its store in turn', async () => {
   const ends = await Promise.all(grants);
   expect(ends.filter(({ status }) => status !== 0)).toEqual([]);
   await stop();
-  const { out } = await oriel(['accounts', 'show', 'ci', '--json', '--data', data]);
+  const { out } = await command(['accounts', 'show', 'ci', '--json', '--data', data]);
   expect(JSON.parse(out)).toMatchObject({ credits: { granted: 6 } });
 });

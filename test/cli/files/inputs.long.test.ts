@@ -85,7 +85,7 @@ describe('input files', () => {
       status: 0,
       names: ['-q.jpg', '--json', 'a.jpg'],
     });
-    const { status, stderr } = await oriel(['hash', '-z.jpg'], { cwd });
+    const { status, stderr } = await resident(['hash', '-z.jpg'], { cwd });
     expect({ status, stderr }).toEqual({
       status: 2,
       stderr: "oriel: unknown option '-z.jpg'\n(see --help)\n",
@@ -94,7 +94,7 @@ describe('input files', () => {
 
   it('with brackets in their names are opened without parsing libvips options', async () => {
     const cwd = await folderWith('a.jpg[shrink=4]', 'b.png[0]');
-    const run = await oriel(words`convert --format webp --jsonl a.jpg[shrink=4] b.png[0]`, { cwd });
+    const run = await resident(words`convert --format webp --jsonl a.jpg[shrink=4] b.png[0]`, { cwd });
     expect(linesOf(run)).toMatchObject([
       { width: 48, height: 32 },
       { width: 48, height: 32 },
@@ -139,8 +139,8 @@ describe('input files', () => {
       'x',
     );
     const named = await shell(String.raw`oriel hash --jsonl "$(printf 'latin\351.jpg')"`, { cwd });
-    const found = await oriel(words`hash --jsonl -r .`, { cwd });
-    const matched = await oriel(words`hash --jsonl lat*`, { cwd });
+    const found = await resident(words`hash --jsonl -r .`, { cwd });
+    const matched = await resident(words`hash --jsonl lat*`, { cwd });
     for (const run of [named, found, matched]) {
       expect(linesOf(run).at(-1)).toMatchObject({
         inputFilename: 'latin\ufffd.jpg',
@@ -177,7 +177,7 @@ describe('input folders', () => {
     writeFileSync(join(cwd, 'in/b.heic'), '8BPS\0\x01', 'latin1');
     writeFileSync(join(cwd, 'in/c.svg'), '<svg xmlns="http://www.w3.org/2000/svg"/>');
     const convert = words`convert --format webp --jsonl --overwrite --out out`;
-    const run = await oriel(words`${convert} -r in --fail-fast`, { cwd });
+    const run = await resident(words`${convert} -r in --fail-fast`, { cwd });
     expect(run.status).toBe(0);
     expect(linesOf(run)).toMatchObject([
       { inputFilename: 'in/a.jpg', status: 'succeeded' },
@@ -191,8 +191,8 @@ describe('input folders', () => {
     ]);
     expect(run.stderr).toMatch(/^2 of 4 files done, 2 skipped \(format not read\): /);
 
-    const strict = await oriel(words`${convert} -r in --strict`, { cwd });
-    const named = await oriel(words`${convert} in/b.heic in/c.svg`, { cwd });
+    const strict = await resident(words`${convert} -r in --strict`, { cwd });
+    const named = await resident(words`${convert} in/b.heic in/c.svg`, { cwd });
     for (const { status, stderr } of [strict, named]) {
       expect({ status, failed: / 2 failed/.test(stderr) }).toEqual({ status: 1, failed: true });
     }
@@ -201,19 +201,19 @@ describe('input folders', () => {
   it('report files with an image extension and other content as failed', async () => {
     const cwd = await folderWith('a.jpg');
     writeFileSync(join(cwd, 'zeros.jpg'), Buffer.alloc(100));
-    const run = await oriel(words`convert --format webp -r . --jsonl`, { cwd });
+    const run = await resident(words`convert --format webp -r . --jsonl`, { cwd });
     expect(run.status).toBe(1);
     expect(outcomes(linesOf(run))[1]).toEqual(['zeros.jpg', 'unsupported_format']);
   });
 
   it('keep their subfolders below --out', async () => {
     const cwd = await folderWith('in/a.jpg', 'in/sub/a.jpg', 'in/sub/deep/b.png', 'other/a.png');
-    const { status } = await oriel(words`convert --format webp -r in other/ --out small --quiet`, {
+    const { status } = await resident(words`convert --format webp -r in other/ --out small --quiet`, {
       cwd,
     });
     // in/a.jpg and other/a.png would both be small/a.webp.
     expect(status).toBe(2);
-    const { stderr } = await oriel(words`convert --format webp -r ./in/ --out small --quiet`, {
+    const { stderr } = await resident(words`convert --format webp -r ./in/ --out small --quiet`, {
       cwd,
     });
     expect(stderr).toBe('');
@@ -223,7 +223,7 @@ describe('input folders', () => {
   it('exclude the output folder of an earlier run inside them', async () => {
     const cwd = await folderWith('a.jpg', 'sub/b.jpg');
     const args = words`convert --format jpeg -r . --out ./out/small --quiet`;
-    expect(await oriel(args, { cwd })).toMatchObject({ status: 0, stderr: '' });
+    expect(await resident(args, { cwd })).toMatchObject({ status: 0, stderr: '' });
     const after = contentBelow(cwd);
     expect([...after.keys()]).toEqual([
       'a.jpg',
@@ -231,7 +231,7 @@ describe('input folders', () => {
       'out/small/sub/b.jpg',
       'sub/b.jpg',
     ]);
-    expect(await oriel([...args, '--skip-existing'], { cwd })).toMatchObject({
+    expect(await resident([...args, '--skip-existing'], { cwd })).toMatchObject({
       status: 0,
       stderr: '',
     });
@@ -240,7 +240,7 @@ describe('input folders', () => {
 
   it('include their files where they are the output folder', async () => {
     const cwd = await folderWith('a.jpg', 'sub/b.jpg');
-    const run = await oriel(words`convert --format webp -r . --out . -q`, { cwd });
+    const run = await resident(words`convert --format webp -r . --out . -q`, { cwd });
     expect(run).toMatchObject({ status: 0, stderr: '' });
     expect(filesBelow(cwd)).toEqual(['a.jpg', 'a.webp', 'sub/b.jpg', 'sub/b.webp']);
   });
@@ -281,7 +281,7 @@ describe('input folders', () => {
       words`hash --files-from -`,
       words`convert --format png -r .`,
     ]) {
-      const { status, out, stderr } = await oriel(args, { cwd });
+      const { status, out, stderr } = await resident(args, { cwd });
       expect({ status, out, stderr }).toEqual({
         status: 1,
         out: '',
@@ -390,8 +390,8 @@ describe('glob patterns', () => {
   it('keep subfolders below their fixed part with --recursive only', async () => {
     const cwd = await folderWith('in/a.jpg', 'in/sub/b.jpg');
     const convert = words`convert --format webp in/**/*.jpg -q --out`;
-    await oriel([...convert, 'flat'], { cwd });
-    await oriel(words`${convert} tree -r`, { cwd });
+    await resident([...convert, 'flat'], { cwd });
+    await resident(words`${convert} tree -r`, { cwd });
     expect(filesBelow(join(cwd, 'flat'))).toEqual(['a.webp', 'b.webp']);
     expect(filesBelow(join(cwd, 'tree'))).toEqual(['a.webp', 'sub/b.webp']);
   });
@@ -459,7 +459,7 @@ describe('--files-from', () => {
   it('exits with 2 where the list cannot be read', async () => {
     const cwd = await folderWith('a.jpg');
     for (const list of ['missing', '.']) {
-      const { status, out, stderr } = await oriel(words`hash a.jpg --files-from ${list}`, { cwd });
+      const { status, out, stderr } = await resident(words`hash a.jpg --files-from ${list}`, { cwd });
       expect({ status, out }).toEqual({ status: 2, out: '' });
       expect(stderr).toMatch(/^oriel: --files-from \S+ cannot be read: .+\n$/);
     }
@@ -470,7 +470,7 @@ describe('no inputs', () => {
   it.each([[['hash']], [words`convert --format webp`], [['hash', '--recursive']], [['size-map']]])(
     'exit with 2: %j',
     async (args) => {
-      expect(await oriel(args)).toMatchObject({
+      expect(await resident(args)).toMatchObject({
         status: 2,
         out: '',
         stderr:
