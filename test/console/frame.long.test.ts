@@ -46,26 +46,29 @@ describeConsole('the console', ({ daemon, url, open, post, createKey, signIn, al
     expect(await page.getByLabel('Message').inputValue()).toBe('');
   });
 
-  it.each([
-    ['', 'Overview'],
-    ['images', 'Images'],
-    ['chat', 'Chat'],
-    ['create', 'Create'],
-    ['tasks', 'Tasks'],
-    ['usage', 'Usage'],
-    ['accounts', 'Accounts & keys'],
-    ['teams', 'Teams'],
-    ['models', 'Models & routes'],
-    ['requests', 'Requests'],
-    ['alerts', 'Alerts'],
-    ['settings', 'Settings'],
-    ['api', 'API'],
-  ])('opens the view at %j', async (place, title) => {
-    const page = await open(place);
-    await page.getByRole('heading', { level: 1 }).waitFor();
-    const link = page.getByRole('navigation').getByRole('link', { name: title, exact: true });
-    expect(await link.getAttribute('aria-current')).toBe('page');
-    expect(await page.title()).toBe(`${title} · Oriel`);
+  it('opens each view at its address', async () => {
+    const page = await open('');
+    for (const [place, title] of [
+      ['', 'Overview'],
+      ['images', 'Images'],
+      ['chat', 'Chat'],
+      ['create', 'Create'],
+      ['tasks', 'Tasks'],
+      ['usage', 'Usage'],
+      ['accounts', 'Accounts & keys'],
+      ['teams', 'Teams'],
+      ['models', 'Models & routes'],
+      ['requests', 'Requests'],
+      ['alerts', 'Alerts'],
+      ['settings', 'Settings'],
+      ['api', 'API'],
+    ] as const) {
+      await page.goto(`${url()}/console/${place}`);
+      await page.getByRole('heading', { level: 1 }).waitFor();
+      const link = page.getByRole('navigation').getByRole('link', { name: title, exact: true });
+      expect(await link.getAttribute('aria-current'), title).toBe('page');
+      expect(await page.title()).toBe(`${title} · Oriel`);
+    }
   });
 
   it('shows requests, errors, cost and latency over time, and what is used most', async () => {

@@ -33,13 +33,20 @@ describeConsole(
       ['requests', /\/v1\/admin\/requests/],
     ];
 
-    it.each(VIEWS)('%s', async (view, answers) => {
+    /** A key, a team, a request and a task, of which all rows are copies. */
+    const something = async () => {
       const prompt = 'A lighthouse at dusk, seen from a boat in a storm, oil on canvas '.repeat(4);
       const key = await createKey('someone', { credits: 100 });
       await post('v1/admin/teams/create', { name: 'crew', account: 'owner', budget_week: '7' });
       const messages = [{ role: 'user', content: 'Hello' }];
       await (await post('v1/chat/completions', { model: 'sandbox-chat', messages }, key)).text();
       await (await post('v1/images/generations', { model: 'sandbox-image', prompt })).text();
+    };
+    let made: Promise<void> | undefined;
+
+    it.each(VIEWS)('%s', async (view, answers) => {
+      made ??= something();
+      await made;
       let rows = 0;
       const page = await open('api');
       await page.route(answers, async (route) => {
