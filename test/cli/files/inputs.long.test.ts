@@ -94,7 +94,9 @@ describe('input files', () => {
 
   it('with brackets in their names are opened without parsing libvips options', async () => {
     const cwd = await folderWith('a.jpg[shrink=4]', 'b.png[0]');
-    const run = await resident(words`convert --format webp --jsonl a.jpg[shrink=4] b.png[0]`, { cwd });
+    const run = await resident(words`convert --format webp --jsonl a.jpg[shrink=4] b.png[0]`, {
+      cwd,
+    });
     expect(linesOf(run)).toMatchObject([
       { width: 48, height: 32 },
       { width: 48, height: 32 },
@@ -208,9 +210,12 @@ describe('input folders', () => {
 
   it('keep their subfolders below --out', async () => {
     const cwd = await folderWith('in/a.jpg', 'in/sub/a.jpg', 'in/sub/deep/b.png', 'other/a.png');
-    const { status } = await resident(words`convert --format webp -r in other/ --out small --quiet`, {
-      cwd,
-    });
+    const { status } = await resident(
+      words`convert --format webp -r in other/ --out small --quiet`,
+      {
+        cwd,
+      },
+    );
     // in/a.jpg and other/a.png would both be small/a.webp.
     expect(status).toBe(2);
     const { stderr } = await resident(words`convert --format webp -r ./in/ --out small --quiet`, {
@@ -459,7 +464,9 @@ describe('--files-from', () => {
   it('exits with 2 where the list cannot be read', async () => {
     const cwd = await folderWith('a.jpg');
     for (const list of ['missing', '.']) {
-      const { status, out, stderr } = await resident(words`hash a.jpg --files-from ${list}`, { cwd });
+      const { status, out, stderr } = await resident(words`hash a.jpg --files-from ${list}`, {
+        cwd,
+      });
       expect({ status, out }).toEqual({ status: 2, out: '' });
       expect(stderr).toMatch(/^oriel: --files-from \S+ cannot be read: .+\n$/);
     }
