@@ -10,6 +10,7 @@ import { ADMIN_COMMANDS } from '../administration/registry.ts';
 import { codedFailure, Failure } from '../failure.ts';
 import { parseFields } from '../schema/fields.ts';
 import { serverLog } from './observability/log.ts';
+import { requireObject } from './owner/commands.ts';
 import type { AppContext } from './request/app-context.ts';
 import { hasBearerToken } from './request/auth.ts';
 import { SCHEMA_CONTROLLER } from './request/endpoint.ts';
@@ -54,11 +55,9 @@ export async function startAdmin(options: AdminOptions): Promise<{ close(): Prom
   answerUnknownRoutes(server);
   for (const command of ADMIN_COMMANDS) {
     server.post(`/${command.group}/${command.name}`, async ({ body, headers, socket }) => {
-      if (typeof body !== 'object' || body === null || Array.isArray(body)) {
-        throw new Failure('invalid_request', 'the body: expected a JSON object');
-      }
+      const fields = requireObject(body);
       checkPlace(headers['x-oriel-store'], place);
-      const given = parseFields(command.options, body as Record<string, unknown>);
+      const given = parseFields(command.options, fields);
       const { remotePort = 0, localPort = 0 } = socket;
       const who = await peerActor(remotePort, localPort, headers['x-oriel-sudo-user']);
       const result = await runAdminCommand(command, given as never, {

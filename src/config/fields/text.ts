@@ -3,20 +3,32 @@ import * as v from 'valibot';
 /** A text that is not empty. */
 export const text = () => v.pipe(v.string(), v.nonEmpty());
 
+/** A text of a pattern. */
+export const matching = (pattern: RegExp, expects: string) =>
+  v.pipe(v.string(), v.regex(pattern), v.metadata({ expects }));
+
+/** A check whose message does not quote the value. */
+export const checked = <Value>(isValid: (value: Value) => boolean, message: string) =>
+  v.rawCheck<Value>(({ dataset, addIssue }) => {
+    if (dataset.typed && !isValid(dataset.value)) addIssue({ message });
+  });
+
+/** A check of the number of properties. */
+export const atMost = <Value extends object>(most: number, what: string) =>
+  checked<Value>((value) => Object.keys(value).length <= most, `expected at most ${most} ${what}`);
+
 /** A name for use in URLs and in lists with commas. */
 export const identifier = () =>
-  v.pipe(
-    v.string(),
-    v.regex(/^[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,127}$/),
-    v.metadata({ expects: 'letters, digits and . _ : / @ + -, 128 at most,' }),
+  matching(
+    /^[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,127}$/,
+    'letters, digits and . _ : / @ + -, 128 at most,',
   );
 
 /** The identifier of a model: a name as above, or one with a wildcard, such as `claude-*`. */
 export const modelIdentifier = () =>
-  v.pipe(
-    v.string(),
-    v.regex(/^(?=[^*]*\*?[^*]*$)[A-Za-z0-9*][A-Za-z0-9._:/@+*-]{0,127}$/),
-    v.metadata({ expects: 'letters, digits and . _ : / @ + -, one * at most, 128 in all,' }),
+  matching(
+    /^(?=[^*]*\*?[^*]*$)[A-Za-z0-9*][A-Za-z0-9._:/@+*-]{0,127}$/,
+    'letters, digits and . _ : / @ + -, one * at most, 128 in all,',
   );
 
 function isHttpUrl(value: string): boolean {

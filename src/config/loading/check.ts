@@ -1,5 +1,6 @@
 import { type Fault, type FormatValue, formatPath } from '../../schema/faults.ts';
 import { WILDCARD } from '../../schema/pattern.ts';
+import { listOf } from '../../schema/untrusted.ts';
 import { type Path, valueAt } from '../../schema/walk.ts';
 import { FIXED_REASONING, isPriced, maxOutputTokensOf } from '../catalog/catalog.ts';
 import { areAmbiguous, type Wildcard, wildcardOf } from '../catalog/model-names.ts';
@@ -11,10 +12,6 @@ import type { Config } from '../settings/schema.ts';
 
 function entriesOf(value: unknown): readonly (readonly [string, unknown])[] {
   return typeof value === 'object' && value !== null ? Object.entries(value) : [];
-}
-
-function listOf(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
 }
 
 /** Faults of names of models: aliases that are taken, wildcards of which none is the longest match. */
@@ -103,6 +100,7 @@ function routeFaults(model: unknown, path: Path, format: FormatValue): readonly 
  */
 export function crossFaults(value: unknown, format: FormatValue): readonly Fault[] {
   const faults: Fault[] = [];
+  const add = (path: Path, message: string) => void faults.push({ path, message });
   const providers = new Map(entriesOf(valueAt(value, ['providers'])));
   const used = new Set<unknown>();
 
@@ -115,8 +113,7 @@ export function crossFaults(value: unknown, format: FormatValue): readonly Fault
   ) => {
     const received = valueAt(value, path);
     if (!accepted.includes(received) || fitting.includes(received)) return;
-    const message = `expected one of ${fitting.join(', ')}${reason}, received ${format(received, path)}`;
-    faults.push({ path, message });
+    add(path, `expected one of ${fitting.join(', ')}${reason}, received ${format(received, path)}`);
   };
 
   faults.push(...nameFaults(valueAt(value, ['models']), format));
@@ -132,7 +129,7 @@ export function crossFaults(value: unknown, format: FormatValue): readonly Fault
         const names = [...providers.keys()];
         const expected = names.length > 0 ? `one of ${names.join(', ')}` : 'a name under providers';
         const path = [...route, 'provider'];
-        faults.push({ path, message: `expected ${expected}, received ${format(name, path)}` });
+        add(path, `expected ${expected}, received ${format(name, path)}`);
         continue;
       }
       const kind = String(valueAt(providers.get(name), ['kind']));
@@ -140,8 +137,7 @@ export function crossFaults(value: unknown, format: FormatValue): readonly Fault
       if (known === undefined) continue;
       const isTyped = MODEL_TYPES.some((one) => one === type);
       if (isTyped && !known.modelTypes.some((one) => one === type)) {
-        const message = `a provider of kind ${kind} has no models of type ${type}`;
-        faults.push({ path: [...route, 'provider'], message });
+        add([...route, 'provider'], `a provider of kind ${kind} has no models of type ${type}`);
       }
       const dialects = known.dialects ?? DIALECT_NAMES;
       expectOne([...route, 'dialect'], DIALECT_NAMES, dialects, ` for a provider of kind ${kind}`);
@@ -176,37 +172,34 @@ export function crossFaults(value: unknown, format: FormatValue): readonly Fault
   const buckets = valueAt(value, ['images', 'buckets']);
   if (listOf(buckets).length > 0 && valueAt(value, ['assets', 'driver']) !== 's3') {
     const message = 'expected assets with driver: s3, whose service and credentials they use';
-    faults.push({ path: ['images', 'buckets'], message });
+    add(['images', 'buckets'], message);
   }
 
-  const webhooks = listOf(valueAt(value, ['alerts', 'webhooks'])).map((one) =>
-    valueAt(one, ['name']),
-  );
+  const named = listOf(valueAt(value, ['alerts', 'webhooks']));
+  const webhooks = named.map((one) => valueAt(one, ['name']));
   for (const [index, name] of webhooks.entries()) {
     const first = webhooks.indexOf(name);
     if (first === index || typeof name !== 'string') continue;
     const path = ['alerts', 'webhooks', index, 'name'];
-    const message = `expected a name that no other webhook has, received ${format(name, path)}`;
-    faults.push({ path, message });
+    add(path, `expected a name that no other webhook has, received ${format(name, path)}`);
   }
 
   for (const [name, provider] of providers) {
     if (valueAt(provider, ['kind']) === 'azure' && valueAt(provider, ['query', 'api-version'])) {
-      const path = ['providers', name, 'query', 'api-version'];
-      faults.push({ path, message: 'set apiVersion instead' });
+      add(['providers', name, 'query', 'api-version'], 'set apiVersion instead');
     }
     const baseUrl = valueAt(provider, ['baseUrl']);
     if (valueAt(provider, ['kind']) === 'azure' && /\/deployments\b/.test(String(baseUrl))) {
-      const message =
-        'expected the URL of the resource, without /openai/deployments and what follows';
-      faults.push({ path: ['providers', name, 'baseUrl'], message });
+      add(
+        ['providers', name, 'baseUrl'],
+        'expected the URL of the resource, without /openai/deployments and what follows',
+      );
     }
     if (!used.has(name)) continue;
     const indexes = [...listOf(valueAt(provider, ['apiKeys'])).keys()];
     for (const path of [['apiKey'], ...indexes.map((index) => ['apiKeys', index])]) {
       if (valueAt(provider, path) !== '') continue;
-      const message = 'empty; leave it out if the provider requires none';
-      faults.push({ path: ['providers', name, ...path], message });
+      add(['providers', name, ...path], 'empty; leave it out if the provider requires none');
     }
   }
   return faults;

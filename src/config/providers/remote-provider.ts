@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { field, integer, optional, withDefault } from '../../schema/fields.ts';
 import { headerMap, MAX_VALUE_LENGTH, TRANSPORT_HEADERS } from '../fields/headers.ts';
-import { httpUrl } from '../fields/text.ts';
+import { atMost, httpUrl, matching } from '../fields/text.ts';
 import { duration } from '../fields/units.ts';
 
 export const concurrency = withDefault(
@@ -14,7 +14,6 @@ const key = v.pipe(v.string(), v.regex(/^[\x21-\x7e]*$/));
 const KEY = 'printable ASCII characters without spaces';
 
 const MAX_KEYS = 100;
-const MAX_PARAMETERS = 32;
 
 const headers = headerMap(
   [
@@ -30,20 +29,13 @@ const headers = headerMap(
 
 const query = v.pipe(
   v.record(
-    v.pipe(
-      v.string(),
-      v.regex(/^[!-~]{1,128}$/),
-      v.metadata({ expects: 'printable ASCII characters, 128 at most,' }),
-    ),
+    matching(/^[!-~]{1,128}$/, 'printable ASCII characters, 128 at most,'),
     field(v.pipe(v.string(), v.maxLength(MAX_VALUE_LENGTH)), 'Value of the parameter.', {
       secret: 'interpolated',
       expects: `a text of ${MAX_VALUE_LENGTH} characters at most`,
     }),
   ),
-  v.rawCheck(({ dataset, addIssue }) => {
-    if (!dataset.typed || Object.keys(dataset.value).length <= MAX_PARAMETERS) return;
-    addIssue({ message: `expected at most ${MAX_PARAMETERS} parameters` });
-  }),
+  atMost(32, 'parameters'),
 );
 
 function isProxyUrl(value: string): boolean {

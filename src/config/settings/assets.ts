@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import * as v from 'valibot';
 import type { Fault } from '../../schema/faults.ts';
 import { integer, optional, rule, withDefault } from '../../schema/fields.ts';
-import { httpUrl, ONCE } from '../fields/text.ts';
+import { httpUrl, matching, ONCE } from '../fields/text.ts';
 import { duration } from '../fields/units.ts';
 import type { Environment } from '../yaml/interpolate.ts';
 
@@ -15,10 +15,9 @@ const serviceUrl = () =>
     v.transform((url) => new URL(url).origin),
   );
 
-const bucketName = v.pipe(
-  v.string(),
-  v.regex(/^[a-z0-9](?:[a-z0-9.-]{1,61})[a-z0-9]$/),
-  v.metadata({ expects: 'the name of a bucket: 3 to 63 of a-z, 0-9, . and -' }),
+const bucketName = matching(
+  /^[a-z0-9](?:[a-z0-9.-]{1,61})[a-z0-9]$/,
+  'the name of a bucket: 3 to 63 of a-z, 0-9, . and -',
 );
 
 const keyPrefix = v.pipe(

@@ -1,17 +1,13 @@
 import * as v from 'valibot';
 import { optional, withDefault } from '../../schema/fields.ts';
-import { text } from '../fields/text.ts';
+import { matching, text } from '../fields/text.ts';
 import { duration, size } from '../fields/units.ts';
 
 const listOf = (pattern: RegExp, expects: string, secret?: 'always') =>
-  v.array(v.pipe(v.string(), v.regex(pattern), v.metadata({ expects, ...(secret && { secret }) })));
+  v.array(v.pipe(matching(pattern, expects), v.metadata({ ...(secret && { secret }) })));
 
 /** Names in URLs, as presets and folders have them. */
-const NAME = v.pipe(
-  v.string(),
-  v.regex(/^[a-z0-9][a-z0-9_-]{0,63}$/),
-  v.metadata({ expects: 'lower-case letters, digits, _ and -' }),
-);
+const NAME = matching(/^[a-z0-9][a-z0-9_-]{0,63}$/, 'lower-case letters, digits, _ and -');
 
 /** Images by URL. */
 export const images = v.strictObject({

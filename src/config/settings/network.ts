@@ -2,6 +2,7 @@ import { isIP } from 'node:net';
 import { domainToASCII } from 'node:url';
 import * as v from 'valibot';
 import { withDefault } from '../../schema/fields.ts';
+import { checked } from '../fields/text.ts';
 
 /** Whether a text is an IP address or a CIDR range. */
 export function isRange(value: string): boolean {
@@ -29,21 +30,15 @@ function isPorts(value: number | string): boolean {
 /** A port, or a range of ports. */
 const ports = v.pipe(
   v.union([v.number(), v.string()]),
-  v.rawCheck(({ dataset, addIssue }) => {
-    if (!dataset.typed || isPorts(dataset.value)) return;
-    addIssue({ message: 'expected a port or a range of ports such as 1024-65535' });
-  }),
+  checked(isPorts, 'expected a port or a range of ports such as 1024-65535'),
 );
 
 const destination = v.pipe(
   v.string(),
-  v.rawCheck(({ dataset, addIssue }) => {
-    if (!dataset.typed || isDestination(dataset.value)) return;
-    addIssue({
-      message:
-        'expected an IP address, a CIDR range such as 10.0.0.0/8, or a host name such as example.com for it and all names below it',
-    });
-  }),
+  checked(
+    isDestination,
+    'expected an IP address, a CIDR range such as 10.0.0.0/8, or a host name such as example.com for it and all names below it',
+  ),
 );
 
 const PORTS = 'a list of ports and ranges such as 1024-65535';

@@ -1,15 +1,12 @@
 import * as v from 'valibot';
 import { field, integer, optional, withDefault } from '../../schema/fields.ts';
-import { httpUrl, ONCE, text } from '../fields/text.ts';
+import { checked, httpUrl, ONCE, text } from '../fields/text.ts';
 import { duration, size } from '../fields/units.ts';
 import { isRange } from './network.ts';
 
 const range = v.pipe(
   v.string(),
-  v.rawCheck(({ dataset, addIssue }) => {
-    if (!dataset.typed || isRange(dataset.value)) return;
-    addIssue({ message: 'expected an IP address or a CIDR range such as 10.0.0.0/8' });
-  }),
+  checked(isRange, 'expected an IP address or a CIDR range such as 10.0.0.0/8'),
 );
 
 /** The text of an environment variable for a boolean in a union, which is not converted by its type. */

@@ -1,10 +1,8 @@
 import * as v from 'valibot';
 import { field, number, optional, withDefault } from '../../schema/fields.ts';
 import { headerMap, TRANSPORT_HEADERS } from '../fields/headers.ts';
-import { httpUrl, text } from '../fields/text.ts';
+import { atMost, httpUrl, text } from '../fields/text.ts';
 import { duration } from '../fields/units.ts';
-
-const MAX_ATTRIBUTES = 32;
 
 const attributes = v.pipe(
   v.record(
@@ -20,10 +18,7 @@ const attributes = v.pipe(
       expects: 'a text of 256 characters at most',
     }),
   ),
-  v.rawCheck(({ dataset, addIssue }) => {
-    if (!dataset.typed || Object.keys(dataset.value).length <= MAX_ATTRIBUTES) return;
-    addIssue({ message: `expected at most ${MAX_ATTRIBUTES} attributes` });
-  }),
+  atMost(32, 'attributes'),
 );
 
 const otlp = v.strictObject({

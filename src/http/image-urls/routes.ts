@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify';
+import { BINARY } from '../openapi/openapi.ts';
 import type { AppContext } from '../request/app-context.ts';
 import { addEndpoint } from '../request/endpoint.ts';
 import { matchesTag } from '../responses/range.ts';
@@ -27,7 +28,7 @@ export function imageUrlRoutes(server: FastifyInstance, context: AppContext): vo
     isPublic: true,
     answer: {
       description: 'The image',
-      content: { 'image/*': { schema: { type: 'string', format: 'binary' } } },
+      content: { 'image/*': { schema: BINARY } },
     },
     handler: async (request, reply) => {
       const { headers, raw, method } = request;

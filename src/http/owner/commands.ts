@@ -6,6 +6,7 @@ import { ADMIN_COMMANDS } from '../../administration/registry.ts';
 import { allNames } from '../../config/catalog/model-names.ts';
 import { Failure } from '../../failure.ts';
 import { fieldsOf, type ObjectSchema, parseFields } from '../../schema/fields.ts';
+import { isObject } from '../../schema/untrusted.ts';
 import { jsonSchemaOf } from '../openapi/openapi.ts';
 import type { AppContext } from '../request/app-context.ts';
 import { keyActor } from '../request/auth.ts';
@@ -44,12 +45,15 @@ function textOf(value: unknown): unknown {
   return isList ? value.join(',') : value;
 }
 
+/** @throws Failure */
+export function requireObject(body: unknown): Record<string, unknown> {
+  if (isObject(body)) return body;
+  throw new Failure('invalid_request', 'the body: expected a JSON object');
+}
+
 /** @throws Failure that names the field at fault */
 function parseBody(schema: ObjectSchema, body: unknown): Record<string, unknown> {
-  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
-    throw new Failure('invalid_request', 'the body: expected a JSON object');
-  }
-  const values = { ...(body as Record<string, unknown>) };
+  const values = { ...requireObject(body) };
   for (const { name, kind } of fieldsOf(schema)) {
     if (kind === 'string' && Object.hasOwn(values, name)) values[name] = textOf(values[name]);
   }
@@ -104,23 +108,22 @@ function snakeCase(name: string): string {
 /** A copy of plain JSON in which the properties of all records have such names. */
 function snakeCased(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(snakeCased);
-  if (typeof value !== 'object' || value === null) return value;
-  const members = Object.entries(value).map(([name, one]) => [snakeCase(name), snakeCased(one)]);
-  return Object.fromEntries(members);
+  return isObject(value) ? renamed(value, snakeCased) : value;
+}
+
+function renamed(members: object, convert: (value: unknown) => unknown): object {
+  const entries = Object.entries(members);
+  return Object.fromEntries(entries.map(([name, one]) => [snakeCase(name), convert(one)]));
 }
 
 /** A JSON Schema of plain JSON, for the copy with such names. */
 function snakeCasedSchema(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(snakeCasedSchema);
-  if (typeof schema !== 'object' || schema === null) return schema;
+  if (!isObject(schema)) return schema;
   const members = Object.entries(schema).map(([keyword, value]) => {
     if (keyword === 'required') return [keyword, (value as string[]).map(snakeCase)];
-    if (keyword !== 'properties') return [keyword, snakeCasedSchema(value)];
-    const properties = Object.entries(value as object).map(([name, one]) => [
-      snakeCase(name),
-      snakeCasedSchema(one),
-    ]);
-    return [keyword, Object.fromEntries(properties)];
+    if (keyword === 'properties') return [keyword, renamed(value as object, snakeCasedSchema)];
+    return [keyword, snakeCasedSchema(value)];
   });
   return Object.fromEntries(members);
 }

@@ -3,6 +3,7 @@ import * as v from 'valibot';
 import { type FileDocument, PURPOSES } from '../../../batches/stored-files.ts';
 import { Failure } from '../../../failure.ts';
 import { integer, optional, quoteValue, withDefault } from '../../../schema/fields.ts';
+import { BINARY } from '../../openapi/openapi.ts';
 import type { AppContext } from '../../request/app-context.ts';
 import { addEndpoint } from '../../request/endpoint.ts';
 import { idPageOf, idPageShape, seconds } from '../../request/query.ts';
@@ -20,8 +21,6 @@ const UPLOAD = {
   requestBytes: MAX_FILE_BYTES + 1024 * 1024,
   fields: ['purpose'],
 } as const;
-
-const binary = { type: 'string', format: 'binary' } as const;
 
 /** What clients get has the fields of OpenAI, and for clients of Anthropic its own too. */
 const shape = v.looseObject({ id: v.string(), filename: v.string(), purpose: v.string() });
@@ -60,7 +59,7 @@ export function fileRoutes(server: FastifyInstance, { files, store, assets }: Ap
     exposeHeadRoute: false,
     answer: {
       description: 'The file',
-      content: { 'application/octet-stream': { schema: binary } },
+      content: { 'application/octet-stream': { schema: BINARY } },
     },
     handler: async (request, reply) => sendFile(assets, (await found(request)).body.asset, reply),
   });
@@ -99,7 +98,7 @@ export function fileFormRoutes(server: FastifyInstance, context: AppContext): vo
     tag: 'Files',
     summary: 'Upload a file for batches, or to name it in requests',
     description: 'At most 200 MiB. Files are deleted after `limits.retention`.',
-    form: { type: 'object', properties: { file: binary, purpose: purposes }, required: ['file'] },
+    form: { type: 'object', properties: { file: BINARY, purpose: purposes }, required: ['file'] },
     answer: shape,
     onRequest: admitForm(context, UPLOAD),
     handler: async (request, reply) => {

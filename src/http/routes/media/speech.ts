@@ -3,7 +3,7 @@ import * as v from 'valibot';
 import { speechRequest } from '../../../media/requests/audio.ts';
 import { checkFields, type Fields } from '../../../media/requests/fields.ts';
 import { field } from '../../../schema/fields.ts';
-import { EVENT_STREAM } from '../../openapi/openapi.ts';
+import { BINARY, EVENT_STREAM } from '../../openapi/openapi.ts';
 import type { AppContext } from '../../request/app-context.ts';
 import { addEndpoint } from '../../request/endpoint.ts';
 import { disconnectSignal } from '../../transport/client-disconnect.ts';
@@ -37,7 +37,7 @@ const body = v.pipe(
 );
 
 const AUDIO_TYPES = ['aac', 'flac', 'mp4', 'mpeg', 'ogg', 'pcm', 'wav', 'webm'];
-const binary = { schema: { type: 'string', format: 'binary' } } as const;
+const binary = { schema: BINARY };
 
 const AUDIO = {
   description: 'The audio',

@@ -7,6 +7,7 @@ import type {
 } from '../../../assets/storage/asset-storage.ts';
 import { codedFailure, type Failure } from '../../../failure.ts';
 import type { Asset } from '../../../store/asset.ts';
+import { BINARY } from '../../openapi/openapi.ts';
 import type { AppContext } from '../../request/app-context.ts';
 import { addEndpoint } from '../../request/endpoint.ts';
 import { allowsRange, matchesTag, rangeOf } from '../../responses/range.ts';
@@ -46,9 +47,7 @@ export function assetRoutes(server: FastifyInstance, context: AppContext): void 
     exposeHeadRoute: false,
     answer: {
       description: 'The file',
-      content: {
-        'application/octet-stream': { schema: { type: 'string', format: 'binary' } },
-      },
+      content: { 'application/octet-stream': { schema: BINARY } },
     },
     handler: answer,
   });

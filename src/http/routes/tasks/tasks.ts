@@ -1,4 +1,4 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import * as v from 'valibot';
 import { codedFailure, FAILURE_TYPES, Failure } from '../../../failure.ts';
 import { FairSemaphore } from '../../../fair-semaphore.ts';
@@ -82,16 +82,17 @@ export type ListedTask = v.InferOutput<typeof listedShape>;
 /** The tasks of the API key's account. */
 export function taskRoutes(server: FastifyInstance, context: AppContext): void {
   const searches = new FairSemaphore(SEARCHES, { permitsPerClient: 1 });
+  const found = async ({ holder, params }: FastifyRequest<{ Params: { task_id: string } }>) => {
+    const task = await context.store.findTask(holder.account.id, params.task_id);
+    if (task) return task;
+    throw taskNotFound();
+  };
   addEndpoint(server, {
     path: 'GET /v1/tasks/:task_id',
     tag: 'Tasks',
     summary: 'A task: its state, and its result or its error',
     answer: taskShape,
-    handler: async ({ holder, params }) => {
-      const task = await context.store.findTask(holder.account.id, params.task_id);
-      if (task) return taskRecord(task, context.publicUrl);
-      throw taskNotFound();
-    },
+    handler: async (request) => taskRecord(await found(request), context.publicUrl),
   });
 
   addEndpoint(server, {
@@ -99,9 +100,8 @@ export function taskRoutes(server: FastifyInstance, context: AppContext): void {
     tag: 'Tasks',
     summary: 'When a task was created, started and ended, its attempts and its charge',
     answer: timelineShape,
-    handler: async ({ holder, params }) => {
-      const task = await context.store.findTask(holder.account.id, params.task_id);
-      if (!task) throw taskNotFound();
+    handler: async (request) => {
+      const task = await found(request);
       return timelineOf(task, context.taskAttempts.of(task.id), context.publicUrl);
     },
   });
