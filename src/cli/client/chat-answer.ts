@@ -1,7 +1,8 @@
 import { codedFailure, Failure } from '../../failure.ts';
 import { objectOf, textOf } from '../../schema/untrusted.ts';
-import { EventStream } from '../../text/relay/sse.ts';
+import { DONE, EventStream } from '../../text/relay/sse.ts';
 import type { UpstreamResponse } from '../../upstream/response.ts';
+import { responseChunks } from '../../upstream/response-chunks.ts';
 import { print } from '../terminal/terminal.ts';
 import { messageOf } from './daemon-client.ts';
 
@@ -20,87 +21,43 @@ export async function showAnswer(
 ): Promise<ChatAnswer> {
   const received = { text: '', reasoning: '' };
   let finishReason: string | null = null;
-  let done = false;
-  const display = new Display(output, exchange);
-  const events = new EventStream((data) => {
-    if (done) return;
-    if (data === '[DONE]') {
-      done = true;
-      return;
+  for await (const chunks of chunksOf(exchange)) {
+    for (const chunk of chunks) finishReason = chunk.finishReason ?? finishReason;
+    for (const { kind, text } of joined(chunks.flatMap(({ deltas }) => deltas))) {
+      received[kind] += text;
+      if (kind === 'reasoning') output.reasoning(text);
+      else await output.text(text);
     }
-    const chunk = readChunk(data);
-    finishReason = chunk.finishReason ?? finishReason;
-    for (const { kind, text } of chunk.deltas) received[kind] += text;
-    display.add(chunk.deltas);
-  });
-  try {
-    await exchange.read((bytes) => {
-      events.push(bytes);
-      return !display.busy;
-    });
-    events.end();
-  } catch (error) {
-    exchange.abort();
-    await display.finished();
-    // An error after the end of the answer is ignored.
-    if (!done) throw error;
-  }
-  await display.finished();
-  if (!done) {
-    throw codedFailure('stream_truncated', 'the answer was cut off before its end');
   }
   return { ...received, finishReason };
 }
 
-/** Prints deltas one after another while further ones arrive. */
-class Display {
-  readonly #output: ChatOutput;
-  readonly #exchange: UpstreamResponse;
-  #waiting: Delta[] = [];
-  #writing: Promise<void> | null = null;
-  #error: { readonly error: unknown } | null = null;
-
-  constructor(output: ChatOutput, exchange: UpstreamResponse) {
-    this.#output = output;
-    this.#exchange = exchange;
-  }
-
-  /** Whether a write is in progress. */
-  get busy(): boolean {
-    return this.#writing !== null;
-  }
-
-  add(deltas: readonly Delta[]): void {
-    if (deltas.length === 0 || this.#error) return;
-    this.#waiting.push(...deltas);
-    this.#writing ??= this.#write();
-  }
-
-  /** @throws the error of a failed write */
-  async finished(): Promise<void> {
-    await this.#writing;
-    if (this.#error) throw this.#error.error;
-  }
-
-  async #write(): Promise<void> {
-    // Deltas of the same chunk of bytes are written together.
-    await Promise.resolve();
-    try {
-      while (this.#waiting.length > 0) {
-        const deltas = this.#waiting;
-        this.#waiting = [];
-        for (const { kind, text } of joined(deltas)) {
-          if (kind === 'reasoning') this.#output.reasoning(text);
-          else await this.#output.text(text);
-        }
-      }
-    } catch (error) {
-      this.#error = { error };
-      this.#exchange.abort();
+/**
+ * The events of an answer, with those that came at once together.
+ *
+ * @throws Failure where the stream fails or ends early, after the received part
+ */
+async function* chunksOf(exchange: UpstreamResponse): AsyncGenerator<readonly Chunk[]> {
+  const chunks: Chunk[] = [];
+  let done = false;
+  const events = new EventStream((data) => {
+    if (done) return;
+    if (data === DONE) done = true;
+    else chunks.push(readChunk(data));
+  });
+  try {
+    for await (const bytes of responseChunks(exchange)) {
+      events.push(bytes);
+      yield chunks.splice(0);
     }
-    this.#writing = null;
-    this.#exchange.resume();
+    events.end();
+  } catch (error) {
+    yield chunks.splice(0);
+    // An error after the end of the answer is ignored.
+    if (!done) throw error;
   }
+  yield chunks.splice(0);
+  if (!done) throw codedFailure('stream_truncated', 'the answer was cut off before its end');
 }
 
 /** Joins neighbouring deltas of one kind. */
@@ -115,7 +72,7 @@ function joined(deltas: readonly Delta[]): Delta[] {
 }
 
 /** A piece of an answer. */
-export interface Delta {
+interface Delta {
   readonly kind: 'text' | 'reasoning';
   readonly text: string;
 }
