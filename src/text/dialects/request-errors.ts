@@ -137,10 +137,10 @@ export function refuseNames(
 }
 
 function isNeutral(request: TextRequest, setting: RequestSetting): boolean {
-  const path = pathOf(request, setting).split('.');
+  const path = pathOf(request, setting);
   const { fields } = dialectNamed(request.dialect);
   const value = valueAt(request.body, path) ?? request[setting];
-  return fields.at(path)?.neutral?.test(value, request.body) ?? false;
+  return fields.at(path.split('.'))?.neutral?.test(value, request.body) ?? false;
 }
 
 function lacks(target: DialectName, what: string): string {

@@ -1,4 +1,3 @@
-import { isObject } from '../../schema/untrusted.ts';
 import type { Json, RequestSetting, TextRequest } from '../canonical/canonical.ts';
 import type { SettingNames } from './field-table.ts';
 import { dialectNamed } from './registry.ts';
@@ -11,20 +10,17 @@ export function propertiesOf(settings: SettingNames, setting: RequestSetting): r
 /** The path at which the client wrote a setting; the dialect's preferred path where it wrote none. */
 export function pathOf({ dialect, body }: TextRequest, setting: RequestSetting): string {
   const paths = dialectNamed(dialect).settings[setting] ?? [setting];
-  return paths.find((path) => isGiven(body, path.split('.'))) ?? paths[0]!;
+  return paths.find((path) => (valueAt(body, path) ?? null) !== null) ?? paths[0]!;
 }
 
-function isGiven(body: Json, [key = '', ...rest]: readonly string[]): boolean {
-  const value = body[key];
-  if (rest.length === 0 || typeof value !== 'object' || value === null) {
-    return value !== undefined && value !== null;
-  }
-  return isGiven(value as Json, rest);
+/** The properties and indexes of a path. */
+export function keysOf(path: string): readonly string[] {
+  return path.split(/[.[\]]+/).filter((key) => key !== '');
 }
 
-/** The value at a path of property names; undefined for none. */
-export function valueAt(body: Json, [key = '', ...rest]: readonly string[]): unknown {
-  const value = body[key];
-  if (rest.length === 0) return value;
-  return isObject(value) ? valueAt(value, rest) : undefined;
+/** The value at a path; undefined for none. */
+export function valueAt(body: Json, path: string): unknown {
+  return keysOf(path).reduce<unknown>((value, key) => {
+    return typeof value === 'object' && value !== null ? (value as Json)[key] : undefined;
+  }, body);
 }

@@ -1,5 +1,6 @@
 import { isObject } from '../../schema/untrusted.ts';
 import type { Json } from '../canonical/canonical.ts';
+import { keysOf } from '../dialects/request-settings.ts';
 
 /** A path of a request's field, and the paths of all that it is within: `a[0].b`, `a[0]`, `a`. */
 export function withAncestors(path: string): readonly string[] {
@@ -13,18 +14,6 @@ export function withAncestors(path: string): readonly string[] {
 /** Whether a path is one of others, or within one of them. */
 export function isWithin(path: string, others: ReadonlySet<string>): boolean {
   return others.size > 0 && withAncestors(path).some((one) => others.has(one));
-}
-
-/** The properties and indexes of a path. */
-function keysOf(path: string): readonly string[] {
-  return path.split(/[.[\]]+/).filter((key) => key !== '');
-}
-
-/** The value at a path; undefined for none. */
-export function valueAtPath(body: Json, path: string): unknown {
-  return keysOf(path).reduce<unknown>((value, key) => {
-    return typeof value === 'object' && value !== null ? (value as Json)[key] : undefined;
-  }, body);
 }
 
 /** What is removed below a value, by property or index; an empty map for the value itself. */

@@ -1,10 +1,11 @@
 import { isObject } from '../../schema/untrusted.ts';
 import type { Json, TextRequest } from '../canonical/canonical.ts';
 import type { Inspection } from '../dialects/inspection.ts';
+import { valueAt } from '../dialects/request-settings.ts';
 import { isShared, mayLeaveServer } from '../execution/model-routes.ts';
 import type { Allowance } from '../policy/allowance.ts';
 import { itemOf } from '../policy/leave-out.ts';
-import { valueAtPath, withoutPaths } from '../policy/paths.ts';
+import { withoutPaths } from '../policy/paths.ts';
 import { StoredResponses } from '../stored/stored-responses.ts';
 import type { Stage } from './stage.ts';
 
@@ -51,7 +52,7 @@ function withoutUnvouched(
     const item = itemOf(use.path);
     if (use.feature !== 'item_reference' || item === null) continue;
     if (allowance.vouchesFor(use, isShared)) continue;
-    const value = valueAtPath(body, item);
+    const value = valueAt(body, item);
     if (!isObject(value)) continue;
     const isInline = hasContent(value);
     if (!isInline && allowance.allows(use.feature)) continue;
