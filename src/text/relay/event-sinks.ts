@@ -3,7 +3,7 @@ import type { UsageTracker } from '../billing/usage-tracker.ts';
 import type { Json } from '../canonical/canonical.ts';
 import type { TextEvent } from '../canonical/events.ts';
 import type { Dialect, EncodeContext, EventEncoder } from '../dialects/dialect.ts';
-import type { ResponseStream } from './guarded-stream.ts';
+import type { FrameWriter } from './guarded-stream.ts';
 
 /** Takes the events of one attempt at one route. */
 export interface EventSink {
@@ -57,14 +57,14 @@ export class StreamSink extends CountingSink {
   /** Frames that end the stream. */
   end = '';
   readonly #encoder: EventEncoder;
-  #response: ResponseStream;
+  #response: FrameWriter;
   #frames = '';
   /** Whether the client was sent a frame, so that no other route can answer. */
   committed = false;
 
   constructor(
     { dialect, context, choices }: Delivery,
-    response: ResponseStream,
+    response: FrameWriter,
     tracker: UsageTracker,
   ) {
     super(choices, tracker);
@@ -73,7 +73,7 @@ export class StreamSink extends CountingSink {
   }
 
   /** Writes to another stream of the same response from now on. */
-  use(response: ResponseStream): void {
+  use(response: FrameWriter): void {
     this.#response = response;
   }
 

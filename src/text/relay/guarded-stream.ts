@@ -3,15 +3,15 @@ import type { Dialect } from '../dialects/dialect.ts';
 import { SplitKeyFilter } from './split-key.ts';
 
 /** A client's stream from which the provider's key is redacted. */
-export class GuardedStream implements ResponseStream {
-  readonly #response: ResponseStream;
+export class GuardedStream implements FrameWriter {
+  readonly #response: FrameWriter;
   readonly #secret: string | undefined;
   readonly #filter: SplitKeyFilter | null;
   readonly #change: ((frames: string | Buffer) => string | Buffer) | null;
 
   /** @param change changes frames before they are written */
   constructor(
-    response: ResponseStream,
+    response: FrameWriter,
     secret: string | undefined,
     { textMembers }: Pick<Dialect, 'textMembers'>,
     change: ((frames: string | Buffer) => string | Buffer) | null = null,
@@ -21,18 +21,6 @@ export class GuardedStream implements ResponseStream {
     this.#secret = secret;
     const isSecret = secret !== undefined && secret.length >= MIN_KEY_LENGTH;
     this.#filter = isSecret ? new SplitKeyFilter(secret, textMembers) : null;
-  }
-
-  get started(): boolean {
-    return this.#response.started;
-  }
-
-  get isBlocked(): boolean {
-    return this.#response.isBlocked;
-  }
-
-  setHeader(name: string, value: string | null): void {
-    this.#response.setHeader(name, value);
   }
 
   write(frames: string | Buffer): boolean {
@@ -52,8 +40,16 @@ export class GuardedStream implements ResponseStream {
   }
 }
 
+/** Takes the frames of one answer. */
+export interface FrameWriter {
+  /** Writes frames. @returns false where the client is slow, until `drained` resolves */
+  write(frames: string | Buffer): boolean;
+  /** Resolves when the client has read what was written, or disconnects. */
+  drained(): Promise<void>;
+}
+
 /** The stream of server-sent events to one client. */
-export interface ResponseStream {
+export interface ResponseStream extends FrameWriter {
   /** Whether a frame has been written: later failures can only be events of the stream. */
   readonly started: boolean;
   /** Whether the client does not read what was written. */
@@ -62,8 +58,4 @@ export interface ResponseStream {
   onFirstFrame?: () => void;
   /** Sets a response header, or removes it; ignored once the stream has started. @param value null to remove it */
   setHeader(name: string, value: string | null): void;
-  /** Writes frames. @returns false where the client is slow, until `drained` resolves */
-  write(frames: string | Buffer): boolean;
-  /** Resolves when the client has read what was written, or disconnects. */
-  drained(): Promise<void>;
 }

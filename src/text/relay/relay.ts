@@ -10,7 +10,7 @@ import { truncatedAnswer } from '../dialects/answer-errors.ts';
 import { hasOutputIn } from '../dialects/count-output.ts';
 import type { Dialect, EncodeContext, Observation } from '../dialects/dialect.ts';
 import type { Drain } from './drains.ts';
-import type { ResponseStream } from './guarded-stream.ts';
+import type { FrameWriter } from './guarded-stream.ts';
 import { ChunkRenamer, renameModel } from './model-name.ts';
 import { DONE, dataOf, FrameStream, isWhole } from './sse.ts';
 import { readUntil } from './upstream-response.ts';
@@ -30,7 +30,7 @@ interface RelayOptions {
   readonly context: EncodeContext;
   /** The model that answers name; null for the upstream's own name. */
   readonly model: string | null;
-  readonly response: ResponseStream;
+  readonly response: FrameWriter;
   readonly drain: Pick<Drain, 'count'>;
   readonly tracker: UsageTracker;
   /** Null where the request is not traced. */

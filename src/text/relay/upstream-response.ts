@@ -8,7 +8,7 @@ import type { Json } from '../canonical/canonical.ts';
 import type { Dialect, EventDecoder } from '../dialects/dialect.ts';
 import type { Drain } from './drains.ts';
 import type { EventSink } from './event-sinks.ts';
-import type { ResponseStream } from './guarded-stream.ts';
+import type { FrameWriter } from './guarded-stream.ts';
 import { EventStream } from './sse.ts';
 
 /** Bytes of an answer that is not streamed. */
@@ -71,7 +71,7 @@ function endless(limit: number): Failure {
  */
 export async function readUntil(
   exchange: UpstreamResponse,
-  response: ResponseStream | null,
+  response: FrameWriter | null,
   take: (chunk: Buffer) => boolean,
   isOver: () => boolean,
   drain: Pick<Drain, 'count'>,
@@ -110,7 +110,7 @@ export async function readEvents(
     hasOutput,
     drain,
   }: {
-    readonly response: ResponseStream | null;
+    readonly response: FrameWriter | null;
     readonly isOver: () => boolean;
     /** Whether an event holds output, or the end of the answer. */
     readonly hasOutput: (event: string) => boolean;
