@@ -179,7 +179,8 @@ export class FieldTable<Schema extends v.GenericSchema = v.GenericSchema> {
     const settings: { [Setting in RequestSetting]: unknown } = noSettings();
     for (const [name, setting] of this.#plain) {
       const own = value[name];
-      if (own !== undefined && own !== null) settings[setting] = own;
+      const isEmpty = own === undefined || own === null || (Array.isArray(own) && own.length === 0);
+      if (!isEmpty) settings[setting] = own;
     }
     return settings as RequestSettings;
   }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { TextRequest } from '../canonical/canonical.ts';
+import type { Json, TextRequest } from '../canonical/canonical.ts';
 
 /** Names of tools that both OpenAI and Anthropic accept. */
 const TAKEN = /^[A-Za-z0-9_-]{1,64}$/;
@@ -33,4 +33,9 @@ export function namesOf({ tools, turns }: TextRequest): (wire: string) => string
     }
     return names.get(wire) ?? wire;
   };
+}
+
+/** The schema of a tool's parameters, which some upstreams require to name its type. */
+export function objectSchema(parameters: Json): Json {
+  return 'type' in parameters ? parameters : { type: 'object', ...parameters };
 }

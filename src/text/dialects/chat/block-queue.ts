@@ -45,17 +45,16 @@ export class BlockQueue {
   }
 
   write(kind: ProseKind, text: string, logprobs: readonly unknown[] | null): void {
-    const prose = this.#prose(kind);
-    if (this.#isOpen && this.#queue.length === 1) {
-      this.#emit(deltaOf(kind, this.#number, text, logprobs));
-    } else {
-      prose.queued.push((block) => deltaOf(kind, block, text, logprobs));
-    }
+    this.#put(kind, (block) => deltaOf(kind, block, text, logprobs));
   }
 
   /** Adds an event to the current text block. */
   annotate(event: QueuedEvent): void {
-    const prose = this.#prose('text');
+    this.#put('text', event);
+  }
+
+  #put(kind: ProseKind, event: QueuedEvent): void {
+    const prose = this.#prose(kind);
     if (this.#isOpen && this.#queue.length === 1) this.#emit(event(this.#number));
     else prose.queued.push(event);
   }

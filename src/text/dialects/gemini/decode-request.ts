@@ -52,10 +52,8 @@ const CHOICE_PATH = 'toolConfig.functionCallingConfig';
 export function settingsOf({ generationConfig, toolConfig }: GeminiRequest): RequestSettings {
   const config: Config = generationConfig ?? {};
   const calling = toolConfig?.functionCallingConfig;
-  const { stopSequences: stop } = config;
   return Object.assign(configFields.decodeSettings(config), {
     toolChoice: calling ? toolChoiceOf(calling) : null,
-    stop: stop?.length ? stop : null,
     topLogprobs: config.logprobs ?? null,
     format: formatOf(config),
     reasoning: reasoningOf(config),

@@ -11,6 +11,7 @@ import type { Target } from '../dialect.ts';
 import { dialectNamed } from '../registry.ts';
 import { refuseNative, refuseSettings, unsupportedSetting } from '../request-errors.ts';
 import { pathOf } from '../request-settings.ts';
+import { objectSchema } from '../tool-names.ts';
 import { configFields } from './fields.ts';
 import { functionNameOnWire } from './function-names.ts';
 import { isGemini3 } from './model-names.ts';
@@ -26,7 +27,7 @@ const MAX_SEED = 2 ** 31;
  */
 export function generationConfig(request: TextRequest, target: Target): Json {
   refuseSettings(request, 'gemini');
-  const { stop, seed, topLogprobs, logprobs } = request;
+  const { seed, topLogprobs, logprobs } = request;
   if (seed !== null && (seed < -MAX_SEED || seed >= MAX_SEED)) {
     throw unsupportedSetting(
       request,
@@ -38,7 +39,6 @@ export function generationConfig(request: TextRequest, target: Target): Json {
   const config = configFields.encodeSettings(request);
   if (logprobs === false) delete config['responseLogprobs'];
   if (topLogprobs !== null && logprobs === true) config['logprobs'] = topLogprobs;
-  if (stop !== null && stop.length > 0) config['stopSequences'] = stop;
   const thinking = thinkingConfig(request, target);
   if (thinking !== null) config['thinkingConfig'] = thinking;
   return { ...config, ...formatFields(request) };
@@ -115,13 +115,10 @@ function declarationOf({ name, description, parameters, strict, path }: Tool): J
     name: functionNameOnWire(name),
     ...(description !== null && description !== '' && { description }),
     ...(!isEmpty && {
-      parametersJsonSchema: schemaOnWire(
-        'type' in parameters ? parameters : { type: 'object', ...parameters },
-        {
-          param: path,
-          isEnforced: strict === true,
-        },
-      ),
+      parametersJsonSchema: schemaOnWire(objectSchema(parameters), {
+        param: path,
+        isEnforced: strict === true,
+      }),
     }),
   };
 }

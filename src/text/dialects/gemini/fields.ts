@@ -123,7 +123,7 @@ export const configFields = fieldTable({
     setting: 'topK',
   }),
   maxOutputTokens: SETTING.maxOutputTokens,
-  stopSequences: meaning('Stop sequences.', { value: fewTexts(5), decides: ['stop'] }),
+  stopSequences: meaning('Stop sequences.', { value: fewTexts(5), setting: 'stop' }),
   candidateCount: SETTING.n,
   seed: hint('Seed for reproducible sampling.', {
     value: integer(-(2 ** 31), 2 ** 31 - 1),

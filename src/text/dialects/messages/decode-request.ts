@@ -45,11 +45,10 @@ type Choice = NonNullable<MessagesRequest['tool_choice']>;
 
 /** The single values of a request. */
 export function settingsOf(body: MessagesRequest): RequestSettings {
-  const { tool_choice: choice, stop_sequences: stop } = body;
+  const { tool_choice: choice } = body;
   return Object.assign(fields.decodeSettings(body), {
     toolChoice: choice ? toolChoiceOf(choice) : null,
     parallelToolCalls: choice ? parallelOf(choice) : null,
-    stop: stop?.length ? stop : null,
     format: formatOf(body),
     reasoning: reasoningOf(body),
   });

@@ -3,7 +3,7 @@ import { budgetOf, budgetWithin, LEAST_BUDGET } from '../budgets.ts';
 import { markedBlock } from '../cache-marks.ts';
 import type { Target } from '../dialect.ts';
 import { refuseNative, refuseSettings, unsupportedSetting } from '../request-errors.ts';
-import { nameOnWire } from '../tool-names.ts';
+import { nameOnWire, objectSchema } from '../tool-names.ts';
 import { fields } from './fields.ts';
 
 /** Output tokens if neither the client nor the model's configuration has a limit. */
@@ -23,7 +23,7 @@ export function settingsOnWire(request: TextRequest, target: Target): Json {
   const limit = limitOf(request, target);
   const thinking = thinkingOf(request, limit);
   if (thinking?.['type'] === 'enabled') refuseWhileReasoning(request);
-  const { temperature, stop } = request;
+  const { temperature } = request;
   if (temperature !== null && temperature > 1) {
     refuse(request, 'temperature', `this upstream accepts at most 1, received ${temperature}`, 1);
   }
@@ -32,7 +32,6 @@ export function settingsOnWire(request: TextRequest, target: Target): Json {
   return {
     ...fields.encodeSettings(request),
     max_tokens: limit,
-    ...(stop !== null && stop.length > 0 && { stop_sequences: stop }),
     ...(choice !== null && { tool_choice: choice }),
     ...(thinking !== null && { thinking }),
     ...(schema !== null && { output_config: { format: { type: 'json_schema', schema } } }),
@@ -128,12 +127,7 @@ function toolOnWire(tool: Tool): Json {
   const own = {
     name: nameOnWire(name),
     ...(description && { description }),
-    input_schema:
-      parameters === null
-        ? { type: 'object', properties: {} }
-        : 'type' in parameters
-          ? parameters
-          : { type: 'object', ...parameters },
+    input_schema: objectSchema(parameters ?? { properties: {} }),
     ...(strict && { strict }),
   };
   return markedBlock(own, tool);

@@ -72,7 +72,7 @@ export const fields = fieldTable({
       v.array(nonEmptyText('a text of one character at least')),
       v.metadata({ expects: 'a list of texts' }),
     ),
-    decides: ['stop'],
+    setting: 'stop',
     neutral: empty,
   }),
   thinking: meaning('How much the model reasons.', {

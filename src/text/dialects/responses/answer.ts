@@ -89,6 +89,11 @@ export function responseError({ type, message, code }: Failure): Json {
   return { code: codes[type] ?? 'server_error', message };
 }
 
+/** The details of a failure: some clients read them in the event, others under `error`. */
+export function errorDetails({ type, message, param, code }: Failure): Json {
+  return { code, message, param, error: { type, message, param, code } };
+}
+
 /** The sequence number of the last event in frames; -1 for none. */
 function lastSequence(frames: string): number {
   const numbers = [...frames.matchAll(/"sequence_number"\s*:\s*(\d{1,9})\b/g)];
@@ -100,7 +105,6 @@ function lastSequence(frames: string): number {
  * of the upstream.
  */
 export function failFrames(failure: Failure, { context, first, last }: RelayProgress): string {
-  const { type, message, param, code } = failure;
   const sequence = lastSequence(last) + 1;
   const started = first?.['response'];
   const response = {
@@ -117,13 +121,7 @@ export function failFrames(failure: Failure, { context, first, last }: RelayProg
     error: responseError(failure),
   };
   return (
-    namedFrame({
-      type: 'error',
-      code,
-      message,
-      param,
-      error: { type, message, param, code },
-      sequence_number: sequence,
-    }) + namedFrame({ type: 'response.failed', response, sequence_number: sequence + 1 })
+    namedFrame({ type: 'error', ...errorDetails(failure), sequence_number: sequence }) +
+    namedFrame({ type: 'response.failed', response, sequence_number: sequence + 1 })
   );
 }

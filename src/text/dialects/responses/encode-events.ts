@@ -8,7 +8,7 @@ import { untranslatableBlock } from '../answer-errors.ts';
 import type { EncodeContext, EventEncoder } from '../dialect.ts';
 import { namedFrame } from '../named-frame.ts';
 import { isBare, wrapSignature } from '../reasoning-signature.ts';
-import { answerHead, outputText, responseError, statusOf } from './answer.ts';
+import { answerHead, errorDetails, outputText, responseError, statusOf } from './answer.ts';
 import {
   citationBody,
   type ItemKind,
@@ -213,7 +213,6 @@ export class ResponsesEncoder implements EventEncoder {
 
   #endCall(): string {
     if (!this.#open) return '';
-    if (this.#open.kind === 'custom') return this.#endCustomCall(this.#open);
     if (this.#open.kind === 'search') {
       const { item: search, text: json } = this.#open;
       // Arguments that are not JSON stay text, so that the client can report them to the model.
@@ -221,19 +220,14 @@ export class ResponsesEncoder implements EventEncoder {
       return '';
     }
     // Clients parse the arguments: none are an empty object.
-    const empty = this.#open.text === '' ? this.#delta('{}', '') : '';
+    const isTool = this.#open.kind === 'tool';
+    const empty = isTool && this.#open.text === '' ? this.#delta('{}', '') : '';
     const { item, text } = this.#open;
-    const { name } = item;
-    const done = { ...this.#position(), name, arguments: text };
-    const frames = empty + this.#frame('response.function_call_arguments.done', done);
-    this.#hold({ ...item, arguments: text });
-    return frames;
-  }
-
-  #endCustomCall({ item, text: input }: OpenItem): string {
-    const done = { ...this.#position(), input };
-    const frames = this.#frame('response.custom_tool_call_input.done', done);
-    this.#hold({ ...item, input });
+    const own = isTool ? { arguments: text } : { input: text };
+    const type = isTool ? 'function_call_arguments' : 'custom_tool_call_input';
+    const done = { ...this.#position(), ...(isTool && { name: item['name'] }), ...own };
+    const frames = empty + this.#frame(`response.${type}.done`, done);
+    this.#hold({ ...item, ...own });
     return frames;
   }
 
@@ -272,14 +266,7 @@ export class ResponsesEncoder implements EventEncoder {
   #fail(failure: Failure): string {
     this.failure = failure;
     const before = this.#start(null) + this.#release('completed');
-    const { type, message, param, code } = failure;
-    // Some clients read the details in the event, others under `error`.
-    const errorFrame = this.#frame('error', {
-      code,
-      message,
-      param,
-      error: { type, message, param, code },
-    });
+    const errorFrame = this.#frame('error', errorDetails(failure));
     return before + errorFrame + this.#conclude('failed', null, responseError(failure));
   }
 
