@@ -118,15 +118,20 @@ export function nearby<T extends { readonly start: number }>(
   at: number,
   reach: number,
 ): readonly T[] {
-  if (list.length === 0) return list;
+  const first = indexFrom(list, at - reach);
+  let end = first;
+  while (end < list.length && list[end]!.start <= at + reach) end++;
+  return list.slice(first, end);
+}
+
+/** The index of the first range that begins at a word or after it. The list is sorted by `start`. */
+export function indexFrom(list: readonly { readonly start: number }[], at: number): number {
   let low = 0;
   let high = list.length;
   while (low < high) {
     const middle = (low + high) >> 1;
-    if (list[middle]!.start < at - reach) low = middle + 1;
+    if (list[middle]!.start < at) low = middle + 1;
     else high = middle;
   }
-  let end = low;
-  while (end < list.length && list[end]!.start <= at + reach) end++;
-  return list.slice(low, end);
+  return low;
 }

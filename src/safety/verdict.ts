@@ -1,5 +1,5 @@
 import { findHits, type Hits, mayViolate } from './hits.ts';
-import { nearby } from './negation.ts';
+import { indexFrom, nearby } from './negation.ts';
 import { type Person, peopleOf } from './people.ts';
 import { readingsOfText } from './readings.ts';
 import { canViolate, type TermClass } from './terms.ts';
@@ -163,16 +163,10 @@ class Scenes {
    * null if no person is.
    */
   isMinorLastBefore(start: number): boolean | null {
-    let low = 0;
-    let high = this.#people.length;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (this.#people[middle]!.start < start) low = middle + 1;
-      else high = middle;
-    }
-    const last = this.#people[low - 1];
+    const at = indexFrom(this.#people, start) - 1;
+    const last = this.#people[at];
     if (last === undefined || !areOneSentence(this.#words, last.start, start)) return null;
-    return this.#withMinor[low - 1]!;
+    return this.#withMinor[at]!;
   }
 }
 
