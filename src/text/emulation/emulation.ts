@@ -1,4 +1,4 @@
-import type { TextRequest } from '../canonical/canonical.ts';
+import type { TextRequest, ToolCallPart, Turn } from '../canonical/canonical.ts';
 import type { TextEvent } from '../canonical/events.ts';
 import type { Target } from '../dialects/dialect.ts';
 
@@ -31,3 +31,9 @@ export interface RequestEmulation {
  * @throws Failure invalid_request where the answer could not be right
  */
 export type Emulation = (request: TextRequest, target: Target) => RequestEmulation | null;
+
+/** A turn with other calls; the turn itself where no call changes. */
+export function withCalls(turn: Turn, change: (call: ToolCallPart) => ToolCallPart): Turn {
+  const parts = turn.parts.map((part) => (part.type === 'tool-call' ? change(part) : part));
+  return parts.some((part, index) => part !== turn.parts[index]) ? { ...turn, parts } : turn;
+}

@@ -1,6 +1,6 @@
-import type { Namespace, Part, TextRequest, Tool, Turn } from '../canonical/canonical.ts';
+import type { Namespace, Part, TextRequest, Tool } from '../canonical/canonical.ts';
 import type { TextEvent } from '../canonical/events.ts';
-import type { RequestEmulation } from './emulation.ts';
+import { type RequestEmulation, withCalls } from './emulation.ts';
 
 /** Tools in groups: their names get the name of the group as a prefix. */
 export function emulateNamespaces(request: TextRequest): RequestEmulation | null {
@@ -13,7 +13,12 @@ export function emulateNamespaces(request: TextRequest): RequestEmulation | null
     request: {
       ...request,
       tools: flatTools(request.tools, names),
-      turns: request.turns.map((turn) => flatTurn(turn, names)),
+      turns: request.turns.map((turn) =>
+        withCalls(turn, (call) => {
+          const { namespace, ...own } = call;
+          return namespace === undefined ? call : { ...own, name: names.of(call.name, namespace) };
+        }),
+      ),
       toolChoice:
         toolChoice?.type === 'tool'
           ? { type: 'tool', name: names.of(toolChoice.name, namespaceOf(toolChoice, request)) }
@@ -92,14 +97,4 @@ function withNamespace(description: string | null, namespace: Namespace): string
   if (namespace.description === null) return description;
   const about = `Tools of ${namespace.name}: ${namespace.description}`;
   return description === null ? about : `${description}\n\n${about}`;
-}
-
-function flatTurn(turn: Turn, names: FlatNames): Turn {
-  if (!turn.parts.some(isGrouped)) return turn;
-  const parts = turn.parts.map((part) => {
-    if (part.type !== 'tool-call' || part.namespace === undefined) return part;
-    const { namespace, ...rest } = part;
-    return { ...rest, name: names.of(part.name, namespace) };
-  });
-  return { ...turn, parts };
 }

@@ -1,7 +1,12 @@
 import { tryParseJson } from '../../schema/json.ts';
 import { isObject } from '../../schema/untrusted.ts';
-import type { Grammar, Part, TextRequest, Tool, Turn } from '../canonical/canonical.ts';
-import type { EmulatedAnswer, RequestEmulation, TakeEvent } from './emulation.ts';
+import type { Grammar, Part, TextRequest, Tool, ToolCallPart } from '../canonical/canonical.ts';
+import {
+  type EmulatedAnswer,
+  type RequestEmulation,
+  type TakeEvent,
+  withCalls,
+} from './emulation.ts';
 
 /** Tools whose input is free text: functions with one argument, which is the text. */
 export function emulateTextInput(request: TextRequest): RequestEmulation | null {
@@ -14,7 +19,7 @@ export function emulateTextInput(request: TextRequest): RequestEmulation | null 
     request: {
       ...request,
       tools: request.tools.map((tool) => (tool.type === 'tool' ? asFunction(tool) : tool)),
-      turns: request.turns.map(withFunctionCalls),
+      turns: request.turns.map((turn) => withCalls(turn, asFunctionCall)),
     },
     filter: (answer) => textInputFilter(names, answer),
     ignored: own.flatMap(({ textInput }) => textInput?.grammar?.path ?? []),
@@ -45,14 +50,9 @@ function isTextCall(part: Part): boolean {
   return part.type === 'tool-call' && part.hasTextInput === true;
 }
 
-function withFunctionCalls(turn: Turn): Turn {
-  if (!turn.parts.some(isTextCall)) return turn;
-  const parts = turn.parts.map((part) => {
-    if (part.type !== 'tool-call' || !part.hasTextInput) return part;
-    const { hasTextInput: _, ...call } = part;
-    return { ...call, arguments: JSON.stringify({ input: part.arguments }) };
-  });
-  return { ...turn, parts };
+function asFunctionCall(call: ToolCallPart): ToolCallPart {
+  const { hasTextInput, ...own } = call;
+  return hasTextInput ? { ...own, arguments: JSON.stringify({ input: call.arguments }) } : call;
 }
 
 /** Turns calls of the functions back into calls with text input. */
