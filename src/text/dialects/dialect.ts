@@ -179,7 +179,7 @@ export interface UpstreamSide extends AnswerObserver {
   /** Headers of every request to an upstream. */
   readonly headers: Readonly<Record<string, string>>;
   /** Whether requests have a field for the detail at which an image is read. */
-  readonly takesImageDetail: boolean;
+  readonly takesImageDetail?: true;
   /**
    * Encodes a request of any dialect for an upstream of this one.
    *
@@ -191,11 +191,9 @@ export interface UpstreamSide extends AnswerObserver {
   /** Adds marks for the provider's prompt cache to a body that has none; absent where a provider needs none. */
   withCacheMarks?(body: Json): Json;
   decodeEvents(context: DecodeContext, emit: (event: TextEvent) => void): EventDecoder;
-  /** The data of the event that ends a stream; null where the last event of the answer ends it. */
-  readonly endMarker: string | null;
-  /** The member by which every event names the model; null where only events with a marker name it. */
-  readonly modelMember: string | null;
-  /** The paths of the model's name in whole answers and in events. */
+  /** The data of the event that ends a stream; absent where the last event of the answer ends it. */
+  readonly endMarker?: string;
+  /** The paths of the model's name in whole answers and in events. Where it is one member, every event has it. */
   readonly modelPaths: readonly (readonly string[])[];
 }
 
@@ -227,9 +225,9 @@ export interface Dialect extends UpstreamSide {
   /** Which stop sequences upstreams take, where they do not take all. */
   readonly stops?: { readonly most?: number; readonly takesBlank?: false };
   /** Whether a last turn of the assistant is the beginning of the answer. */
-  readonly prefillsAnswer: boolean;
+  readonly prefillsAnswer?: true;
   /** Whether its labels and its identifiers of files are OpenAI's. */
-  readonly usesOpenaiFields: boolean;
+  readonly usesOpenaiFields?: true;
   readonly reasoning: ReasoningTraits;
   /** The header with the API key where clients send no bearer token, if any. */
   readonly keyHeader?: string;

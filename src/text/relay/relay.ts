@@ -81,9 +81,11 @@ export class Relay {
   constructor(options: RelayOptions) {
     this.#options = options;
     const { dialect, context, model } = options;
-    const { modelMember } = dialect;
+    const [path, ...others] = dialect.modelPaths;
     this.#chunks =
-      model !== null && modelMember !== null ? new ChunkRenamer(model, modelMember) : null;
+      model !== null && path!.length === 1 && others.length === 0
+        ? new ChunkRenamer(model, path![0]!)
+        : null;
     this.#open = context.request.n ?? 1;
   }
 
@@ -127,7 +129,7 @@ export class Relay {
     }
     this.#ended = true;
     const { endMarker } = this.#options.dialect;
-    if (endMarker === null) return;
+    if (endMarker === undefined) return;
     this.end = this.#withHeld(this.#afterTail(`data: ${endMarker}\n\n`)).toString();
   }
 
@@ -241,7 +243,7 @@ export class Relay {
         tracker.finishAnswer();
         this.#finished = true;
       }
-      if (dialect.endMarker === null) this.#ended = true;
+      if (dialect.endMarker === undefined) this.#ended = true;
     }
     if (seen.usageOnly && !context.request.includeUsage) return '';
     const sent = seen.rewritten ? rewrittenFrame(whole, seen.rewritten) : whole;

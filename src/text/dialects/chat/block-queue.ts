@@ -24,6 +24,20 @@ interface Native {
 
 type Block = Prose | PendingCall | Native;
 
+/** Adds a fragment of an object: texts of some properties are joined, of others the last value counts. */
+export function joinFragment(
+  whole: Record<string, unknown>,
+  fragment: Json,
+  joined: ReadonlySet<string>,
+): void {
+  for (const [name, value] of Object.entries(fragment)) {
+    if (value === null) continue;
+    const before = whole[name];
+    const isJoined = joined.has(name) && typeof before === 'string' && typeof value === 'string';
+    whole[name] = isJoined ? before + value : value;
+  }
+}
+
 /** Properties of a detail whose fragments are joined; of others the last value counts. */
 const JOINED = new Set(['text', 'summary', 'data', 'encrypted_content']);
 
@@ -68,14 +82,7 @@ export class BlockQueue {
       details.set(key, { ...detail });
       return;
     }
-    for (const [name, value] of Object.entries(detail)) {
-      const before = known[name];
-      if (value === null) continue;
-      known[name] =
-        JOINED.has(name) && typeof before === 'string' && typeof value === 'string'
-          ? before + value
-          : value;
-    }
+    joinFragment(known, detail, JOINED);
   }
 
   addNative(value: Json): void {

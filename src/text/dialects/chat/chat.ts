@@ -47,7 +47,6 @@ export const chat: Dialect = {
   // OpenAI has allowed and custom tools here; the many compatible servers have functions only.
   abilities: ['json-object'],
   stops: { most: 4 },
-  prefillsAnswer: false,
   usesOpenaiFields: true,
   reasoning: {
     field: 'reasoning_content',
@@ -73,7 +72,6 @@ export const chat: Dialect = {
   encodeEvents: (context) => new ChatEncoder(context),
   foldEvents,
   endMarker: '[DONE]',
-  modelMember: 'model',
   modelPaths: [['model']],
   textMembers: [
     'content',

@@ -6,7 +6,7 @@ import type { Citation, TextEvent, Usage } from '../../canonical/events.ts';
 import { AnswerDecoder } from '../answer-decoder.ts';
 import { invalidAnswer, truncatedAnswer } from '../answer-errors.ts';
 import type { DecodeContext } from '../dialect.ts';
-import { BlockQueue } from './block-queue.ts';
+import { BlockQueue, joinFragment } from './block-queue.ts';
 import { CallAssembler } from './call-assembler.ts';
 import { FAILED_REASONS, finishReasonOf } from './finish-reasons.ts';
 import { isFailed } from './observe.ts';
@@ -16,6 +16,8 @@ import { usageIn, usageOf } from './usage.ts';
 
 /** Properties of a delta that only chat has. */
 const NATIVE = ['images', 'audio'] as const;
+
+const AUDIO_TEXTS = new Set(['data', 'transcript']);
 
 /** Decodes the chunks of a stream, or a completion, into TextEvents. */
 export class ChatDecoder extends AnswerDecoder {
@@ -257,14 +259,7 @@ export class ChatDecoder extends AnswerDecoder {
   /** Audio arrives in fragments and is emitted as one block. */
   #appendAudio(audio: Json): void {
     this.#audio ??= {};
-    for (const [name, value] of Object.entries(audio)) {
-      const before = this.#audio[name];
-      const isJoined = name === 'data' || name === 'transcript';
-      this.#audio[name] =
-        isJoined && typeof before === 'string' && typeof value === 'string'
-          ? before + value
-          : value;
-    }
+    joinFragment(this.#audio, audio, AUDIO_TEXTS);
   }
 
   #emitUsage(reported: Json): void {

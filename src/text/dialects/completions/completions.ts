@@ -38,7 +38,6 @@ export const completions: Dialect = {
   endpoints: [endpoint],
   promptField: 'prompt',
   settings: fields.settings,
-  prefillsAnswer: false,
   usesOpenaiFields: true,
   reasoning: { field: null, isUnsigned: false, isShown: false, hasBudget: false },
   decodeRequest,
