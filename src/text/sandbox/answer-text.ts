@@ -1,11 +1,10 @@
 import type { Effort } from '../../config/settings/models.ts';
 import type { MediaPart, TextRequest } from '../canonical/canonical.ts';
 import { budgetOf } from '../dialects/budgets.ts';
-import { invalid } from '../dialects/request-errors.ts';
 import { pathOf } from '../dialects/request-settings.ts';
 import { type Prompt, type ToolResult, textsIn, truncated } from './prompt.ts';
 import { PromptValues } from './schema/prompt-values.ts';
-import { UnsupportedSchema } from './schema/step-budget.ts';
+import { withSupported } from './schema/step-budget.ts';
 import { generateValue } from './schema/value-generator.ts';
 
 /** Characters of a prompt, and of a tool's result, that an answer quotes. */
@@ -62,28 +61,18 @@ function effortOf(budget: number): Effort {
  */
 export function answerFor(request: TextRequest, prompt: Prompt, repeat: number | null) {
   const { format } = request;
-  if (format?.type === 'json-schema') return [JSON.stringify(valueFor(request, format, prompt))];
+  if (format?.type === 'json-schema') {
+    const values = new PromptValues(prompt.text);
+    const about = 'the sandbox finds no value for this schema';
+    const value = withSupported(pathOf(request, 'format'), about, () =>
+      generateValue(format.schema, values),
+    );
+    return [JSON.stringify(value)];
+  }
   if (format?.type === 'json-object') {
     return [JSON.stringify({ sandbox: true, said: truncated(prompt.text, QUOTED) })];
   }
   return repeat === null ? [plainAnswer(prompt)] : repeatedWords(repeat);
-}
-
-function valueFor(
-  request: TextRequest,
-  { schema }: { readonly schema: object },
-  prompt: Prompt,
-): unknown {
-  try {
-    return generateValue(schema, new PromptValues(prompt.text));
-  } catch (error) {
-    if (!(error instanceof UnsupportedSchema)) throw error;
-    throw invalid(
-      pathOf(request, 'format'),
-      `the sandbox finds no value for this schema: ${error.message}`,
-      'unsupported_schema',
-    );
-  }
 }
 
 function plainAnswer({ text, media, results }: Prompt): string {

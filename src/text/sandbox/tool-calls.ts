@@ -6,7 +6,7 @@ import { pathOf } from '../dialects/request-settings.ts';
 import { nextListedCall } from './listed-calls.ts';
 import { type Prompt, toolsOf } from './prompt.ts';
 import { PromptValues } from './schema/prompt-values.ts';
-import { StepBudget, UnsupportedSchema } from './schema/step-budget.ts';
+import { StepBudget, UnsupportedSchema, withSupported } from './schema/step-budget.ts';
 import { generateValue } from './schema/value-generator.ts';
 
 export interface ToolCall {
@@ -96,16 +96,13 @@ function requestedTools(tools: readonly Tool[], prompt: string, context: Argumen
 
 /** Index in the prompt of a tool's name, also with blanks: `get weather` for `get_weather`. */
 function indexOfName({ name, path }: Tool, { promptValues, budget }: ArgumentContext): number {
-  try {
+  return withSupported(path, 'the tools are too many for the sandbox', () => {
     const index = promptValues.indexOfWord(name, budget);
     const spaced = name.replace(/[_-]+/g, ' ').trim();
     return index >= 0 || spaced === name || spaced === ''
       ? index
       : promptValues.indexOfWord(spaced, budget);
-  } catch (error) {
-    if (!(error instanceof UnsupportedSchema)) throw error;
-    throw invalid(path, 'the tools are too many for the sandbox', 'unsupported_schema');
-  }
+  });
 }
 
 function argumentsFor(
@@ -113,13 +110,9 @@ function argumentsFor(
   { promptValues, budget }: ArgumentContext,
 ): object {
   if (parameters === null) return {};
-  const unsupported = (why: string) =>
-    invalid(path, `the sandbox has no arguments for ${name}: ${why}`, 'unsupported_schema');
-  try {
+  return withSupported(path, `the sandbox has no arguments for ${name}`, () => {
     const value = generateValue({ type: 'object', ...parameters }, promptValues, budget);
-    if (!isObject(value)) throw unsupported('its parameters are not an object');
+    if (!isObject(value)) throw new UnsupportedSchema('its parameters are not an object');
     return value;
-  } catch (error) {
-    throw error instanceof UnsupportedSchema ? unsupported(error.message) : error;
-  }
+  });
 }

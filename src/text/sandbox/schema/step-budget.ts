@@ -1,4 +1,5 @@
 import type { Json } from '../../canonical/canonical.ts';
+import { invalid } from '../../dialects/request-errors.ts';
 
 /** Steps for one response. A step takes 0.1 to 0.2 µs, so that the slowest schema takes some 50 ms. */
 const STEPS = 300_000;
@@ -45,6 +46,21 @@ export class UnsupportedSchema extends Error {
     super(why);
     this.name = 'UnsupportedSchema';
     this.final = final;
+  }
+}
+
+/**
+ * Runs work on schemas of a request.
+ *
+ * @param param the field that has them
+ * @throws Failure invalid_request, code `unsupported_schema`
+ */
+export function withSupported<Result>(param: string, about: string, work: () => Result): Result {
+  try {
+    return work();
+  } catch (error) {
+    if (!(error instanceof UnsupportedSchema)) throw error;
+    throw invalid(param, `${about}: ${error.message}`, 'unsupported_schema');
   }
 }
 
