@@ -74,10 +74,13 @@ export class RowGateway {
     let secret: string | undefined;
     const isHit = () => report.cache === 'hit';
     const through = cache?.through({ isKept: () => true }) ?? upstream;
-    const ask = (route: RowModel['routes'][number], provider: RemoteProvider) => {
-      const upstreamModel = upstreamModelOf(route, part);
+    const nameRoute = (route: RowModel['routes'][number]) => {
       report.provider = route.provider;
-      report.upstreamModel = upstreamModel;
+      report.upstreamModel = upstreamModelOf(route, part);
+      return report.upstreamModel;
+    };
+    const ask = (route: RowModel['routes'][number], provider: RemoteProvider) => {
+      const upstreamModel = nameRoute(route);
       secret = provider.apiKey;
       const format = row.formatOf(route, provider);
       const ignored = format.ignored?.(request) ?? [];
@@ -105,10 +108,7 @@ export class RowGateway {
         deadline,
         attempt: async ({ route }, provider) => {
           if (isRemote(provider)) return ask(route, provider);
-          const upstreamModel = upstreamModelOf(route, part);
-          report.provider = route.provider;
-          report.upstreamModel = upstreamModel;
-          return row.answerBySandbox(request, { model: upstreamModel, deadline, signal });
+          return row.answerBySandbox(request, { model: nameRoute(route), deadline, signal });
         },
         isReplayed: isHit,
         async replay({ route }, provider) {
