@@ -54,40 +54,38 @@ export abstract class AnswerDecoder implements EventDecoder {
   };
 
   push(data: string): void {
-    if (this.#ended || data === '') return;
-    try {
-      if (data.startsWith('[DONE]')) {
-        this.decodeDone();
-        return;
-      }
-      const event = tryParseJson(data);
-      if (!isObject(event)) throw invalidAnswer('an event that is no JSON object');
-      this.decodeEvent(event);
-    } catch (error) {
-      this.#fail(error);
-    }
+    if (data !== '') this.#run(this.#decodeData, data);
   }
 
   whole(body: unknown): void {
-    if (this.#ended) return;
-    try {
-      if (!isObject(body)) throw invalidAnswer('an answer that is no JSON object');
-      this.decodeAnswer(body);
-    } catch (error) {
-      this.#fail(error);
-    }
+    this.#run(this.#decodeWhole, body);
   }
 
   end(): void {
+    this.#run(this.decodeEnd, undefined);
+  }
+
+  #run<Given>(decode: (given: Given) => void, given: Given): void {
     if (this.#ended) return;
     try {
-      this.decodeEnd();
+      decode.call(this, given);
     } catch (error) {
-      this.#fail(error);
+      this.emit({ type: 'error', failure: decodingFailure(error) });
     }
   }
 
-  #fail(error: unknown): void {
-    this.emit({ type: 'error', failure: decodingFailure(error) });
+  #decodeData(data: string): void {
+    if (data.startsWith('[DONE]')) {
+      this.decodeDone();
+      return;
+    }
+    const event = tryParseJson(data);
+    if (!isObject(event)) throw invalidAnswer('an event that is no JSON object');
+    this.decodeEvent(event);
+  }
+
+  #decodeWhole(body: unknown): void {
+    if (!isObject(body)) throw invalidAnswer('an answer that is no JSON object');
+    this.decodeAnswer(body);
   }
 }

@@ -24,6 +24,7 @@ export function clientOnly(
     modelPaths: [],
     finishReasons: refuse,
     countOutput: refuse,
+    hasOutput: refuse,
     observe: refuse,
     observeAnswer: refuse,
   };

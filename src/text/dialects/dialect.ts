@@ -158,9 +158,9 @@ export interface AnswerObserver {
   countOutput(frames: string): number;
   /**
    * Whether whole frames hold output, or the end of an answer, so that no other route can answer: not what
-   * providers send before they begin to. By default by `countOutput`.
+   * providers send before they begin to.
    */
-  hasOutput?(frames: string): boolean;
+  hasOutput(frames: string): boolean;
   /** @param before the usage in earlier events of the stream; some upstreams send it in parts */
   observe(event: Json, before?: Usage | null): Observation;
   /** A whole answer with the six integers of usage in it, where it must have them. */

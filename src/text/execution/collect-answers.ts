@@ -4,7 +4,6 @@ import { canFailOver } from '../../routing/retry-policy.ts';
 import { type AbortSignalLike, linkedSignal } from '../../upstream/abort-signal.ts';
 import type { UpstreamResponse } from '../../upstream/response.ts';
 import type { TextEvent, Usage } from '../canonical/events.ts';
-import { hasOutputIn } from '../dialects/count-output.ts';
 import type { Target } from '../dialects/dialect.ts';
 import { dialectNamed } from '../dialects/registry.ts';
 import { namesOf } from '../dialects/tool-names.ts';
@@ -148,7 +147,7 @@ export async function readAnswer(
     await readEvents(exchange, decoder, sink, {
       response,
       isOver: () => over && (hasEnd || !early.isHeld),
-      hasOutput: (event) => hasOutputIn(dialect, event),
+      hasOutput: (event) => dialect.hasOutput(event),
       drain: {
         count: (bytes) => {
           drain.count(bytes);

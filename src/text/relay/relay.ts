@@ -7,7 +7,6 @@ import type { UsageTracker } from '../billing/usage-tracker.ts';
 import type { Json } from '../canonical/canonical.ts';
 import type { Usage } from '../canonical/events.ts';
 import { truncatedAnswer } from '../dialects/answer-errors.ts';
-import { hasOutputIn } from '../dialects/count-output.ts';
 import type { Dialect, EncodeContext, Observation } from '../dialects/dialect.ts';
 import type { Drain } from './drains.ts';
 import type { FrameWriter } from './guarded-stream.ts';
@@ -138,7 +137,7 @@ export class Relay {
     const received = frames.toString('latin1');
     const { dialect, tracker } = this.#options;
     tracker.addFrames(dialect.countOutput(received));
-    this.#hasOutput ||= hasOutputIn(dialect, received);
+    this.#hasOutput ||= dialect.hasOutput(received);
     const bytes = this.#chunks?.rename(received) ?? received;
     const named = bytes === received ? frames : Buffer.from(bytes, 'latin1');
     if (!this.#hasMarker(bytes))

@@ -354,6 +354,7 @@ export const toy: Dialect = {
   finishReasons: ({ why }) => (typeof why === 'string' ? [why] : []),
   textMembers: ['words', 'thoughts'],
   countOutput: outputCounter(/"(?:words|thoughts|call)"/g),
+  hasOutput: (frames) => /"(?:words|thoughts|call)"/.test(frames),
   observe(event) {
     const failure = failureOf(event);
     if (failure) return { failure };
