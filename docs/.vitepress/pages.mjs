@@ -32,7 +32,7 @@ export const SIDEBAR = [
       ['http', 'HTTP API', 'src/http/README.md'],
       ['recordings', 'Recorded answers', 'src/exchanges/README.md'],
       ['operations', 'Image commands', 'src/operations/README.md'],
-      ['gallery', 'Ten everyday tasks', 'test/gallery/README.md'],
+      ['gallery', 'Everyday tasks', 'test/gallery/README.md'],
       ['fields', 'Fields of requests', 'config/fields.md'],
       ['error-codes', 'Error codes', 'config/error-codes.md'],
       ['benchmarks', 'Benchmarks', 'test/bench/README.md'],

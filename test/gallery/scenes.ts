@@ -1,7 +1,9 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import sharp, { type Sharp } from 'sharp';
+import { ultraHdr } from '../fixtures/gain-map.ts';
 import { randomNumbers } from '../fixtures/images.ts';
+import { pdf } from '../fixtures/program-images.ts';
 
 /** Colours of a landscape, from the sky's top down to the water. */
 interface Light {
@@ -88,18 +90,61 @@ const LOGO = `<svg xmlns="http://www.w3.org/2000/svg" width="512" height="512">
   <path d="M96,400 L220,190 L300,310 L350,240 L430,400 Z" fill="#fff"/>
   <circle cx="360" cy="140" r="48" fill="#ffd166"/></svg>`;
 
-/** Writes the inputs of the gallery's commands: photographs, a smaller copy of one and a logo. */
+const HEART = `<svg xmlns="http://www.w3.org/2000/svg" width="480" height="320"><rect width="480" height="320"/>
+  <path d="M240,300 C20,150 110,10 240,90 C370,10 460,150 240,300 Z" fill="#fff"/></svg>`;
+
+/** A drawn person, smooth as photographs are. */
+const PERSON = `<svg xmlns="http://www.w3.org/2000/svg" width="240" height="420">
+  <path d="M0,420 Q10,250 120,240 Q230,250 240,420 Z" fill="#44567a"/>
+  <g transform="translate(40 20) scale(1.6)"><ellipse cx="50" cy="55" rx="42" ry="55" fill="#d8b8a0"/>
+  <path d="M6,40 Q50,-20 94,40 Q80,10 50,12 Q20,10 6,40 Z" fill="#332211"/>
+  <path d="M20,32 h22 v5 h-22 Z M58,32 h22 v5 h-22 Z" fill="#443322"/>
+  <ellipse cx="31" cy="45" rx="10" ry="6" fill="#504038"/><ellipse cx="69" cy="45" rx="10" ry="6" fill="#504038"/>
+  <path d="M46,45 L42,66 L58,66 L54,45 Z" fill="#e8ccb8"/><path d="M42,66 h16 v3 h-16 Z" fill="#906858"/>
+  <ellipse cx="50" cy="82" rx="17" ry="6" fill="#8a4a44"/></g></svg>`;
+
+/** A page of a report: a title, lines and a chart. */
+const PAGE = [
+  '0.18 0.44 0.71 rg 40 340 220 16 re f',
+  ...[310, 296, 282, 268].map((y) => `0.6 g 40 ${y} 220 6 re f`),
+  ...[60, 110, 90, 160].map(
+    (height, index) => `1 0.82 0.4 rg ${50 + index * 52} 60 36 ${height} re f`,
+  ),
+].join('\n');
+
+/** White specks, as dust leaves on a scan. */
+async function dusty(image: Sharp): Promise<Sharp> {
+  const { data, info } = await image.resize(320).raw().toBuffer({ resolveWithObject: true });
+  const random = randomNumbers(7);
+  for (let speck = 0; speck < 250; speck += 1) {
+    const at = (random(info.height) * info.width + random(info.width)) * 3;
+    data.fill(255, at, at + 6);
+  }
+  return sharp(data, { raw: { ...info, channels: 3 } }).png();
+}
+
+/** Writes the inputs of the gallery's commands. */
 export async function writeScenes(folder: string): Promise<void> {
-  const write = async (name: string, image: Sharp): Promise<void> => {
+  const writeBytes = (name: string, bytes: Uint8Array): void => {
     const path = join(folder, name);
     mkdirSync(dirname(path), { recursive: true });
-    writeFileSync(path, await image.toBuffer());
+    writeFileSync(path, bytes);
   };
+  const write = async (name: string, image: Sharp) => writeBytes(name, await image.toBuffer());
   const photograph = (image: Sharp) => image.withExif(GPS).jpeg({ quality: 90 });
   const lake = await landscape('lake');
   await write('photos/lake.jpg', photograph(lake.clone()));
-  await write('photos/dunes.jpg', photograph(await landscape('dunes')));
-  await write('photos/night.jpg', photograph(await landscape('night')));
-  await write('photos/sent/lake-small.jpg', lake.resize(640).jpeg({ quality: 70 }));
+  const [dunes, night] = [await landscape('dunes'), await landscape('night')];
+  await write('photos/dunes.jpg', photograph(dunes.clone()));
+  await write('photos/night.jpg', photograph(night.clone()));
+  await write('photos/sent/lake-small.jpg', lake.clone().resize(640).jpeg({ quality: 70 }));
+  await write('hazy/lake.jpg', lake.clone().linear(0.35, 110).jpeg());
+  await write('film/dunes.jpg', dunes.clone().negate().jpeg());
+  await write('scans/night.png', await dusty(night));
+  const person = await sharp(Buffer.from(PERSON)).blur(2).png().toBuffer();
+  await write('people/hill.jpg', lake.composite([{ input: person, left: 640, top: 200 }]).jpeg());
+  writeBytes('phone/hdr.jpg', await ultraHdr({ width: 960, height: 640 }));
+  writeBytes('documents/report.pdf', pdf(300, 400, PAGE));
+  await write('heart.png', sharp(Buffer.from(HEART)).png());
   await write('logo.png', sharp(Buffer.from(LOGO)).png());
 }
