@@ -5,8 +5,8 @@ import { type Field, type Fields, openExif, readDirectories, TiffBlock } from '.
 const HEADER = Buffer.from('II*\0\0\0\0\0', 'latin1');
 const ROW_BYTES = 12;
 /** Tags of Photoshop's image resources and of IPTC, and the first byte of a record of IPTC. */
-const RESOURCES = 34_377;
-const IPTC = 33_723;
+export const RESOURCES = 34_377;
+export const IPTC = 33_723;
 const IPTC_MARK = 0x1c;
 /** Types of fields. */
 const BYTE = 1;
@@ -37,12 +37,13 @@ export function photoshopOfTiff(tiff: Uint8Array): Buffer | null {
     return bytes ? Buffer.from(bytes) : null;
   };
   const resources = bytesOf(RESOURCES);
-  if (resources) return resources;
+  if (resources && iptcOf(resources)) return resources;
   const records = bytesOf(IPTC);
-  if (records === null) return null;
+  if (records === null) return resources;
   // Some writers swap its bytes, since its type is one of numbers.
   if (records[0] !== IPTC_MARK && records.length % 4 === 0) records.swap32();
-  return records[0] === IPTC_MARK ? iptcResource(records) : null;
+  if (records[0] !== IPTC_MARK) return resources;
+  return Buffer.concat([iptcResource(records), resources ?? Buffer.alloc(0)]);
 }
 
 /** Metadata that libvips does not write to TIFF. */

@@ -1,3 +1,4 @@
+import { fileFailure } from '../file-error.ts';
 import { DIRECTORY_TAGS } from './tags.ts';
 import { typeOf } from './tiff-block.ts';
 
@@ -5,6 +6,7 @@ import { typeOf } from './tiff-block.ts';
 export const ROW_BYTES = 12;
 /** Most rows of a directory: those of cameras have less than a hundred. */
 export const MAX_ROWS = 1000;
+const SHORT = 3;
 const THUMBNAIL = { offset: 513, length: 514 } as const;
 
 export interface Range {
@@ -55,26 +57,69 @@ export function directoryAt(block: Buffer, offset: number) {
   return { start: offset, end: next + 4, rows, next };
 }
 
-/** Ranges of all directories and values that are found. */
-export function rangesOf(block: Buffer): Range[] {
-  const first = directoryAt(block, longAt(block, 4))!;
-  const second = directoryAt(block, longAt(block, first.next));
-  const pointed = [...Object.values(DIRECTORY_TAGS)];
-  const directories: Directory[] = second ? [first, second] : [first];
-  for (let index = 0; index < directories.length && index < 8; index += 1) {
-    for (const { tag, place } of directories[index]!.rows) {
-      if (!pointed.includes(tag as never)) continue;
-      const found = directoryAt(block, longAt(block, place + 8));
-      if (found && !directories.some(({ start }) => start === found.start)) directories.push(found);
-    }
+/** Tags of a TIFF file: directories of smaller pictures, and places and lengths of data. */
+const SUB_DIRECTORIES = 330;
+const DATA = [
+  [273, 279],
+  [324, 325],
+  [THUMBNAIL.offset, THUMBNAIL.length],
+] as const;
+/** Most directories of a block of EXIF, and of a file with pages. */
+const [MAX_DIRECTORIES, MAX_PAGES] = [8, 4096];
+
+/**
+ * Ranges of all directories and values that are found, and of data of pictures.
+ *
+ * @param isFile whether it is a TIFF file, not a block of EXIF, of which the second directory is the thumbnail
+ */
+export function rangesOf(block: Buffer, isFile = false): Range[] {
+  const pointed: number[] = [
+    ...Object.values(DIRECTORY_TAGS),
+    ...(isFile ? [SUB_DIRECTORIES] : []),
+  ];
+  const directories = new Map<number, Directory>();
+  const most = isFile ? MAX_PAGES : MAX_DIRECTORIES;
+  const queue = [longAt(block, 4)];
+  for (const offset of queue) {
+    const found = directories.has(offset) ? null : directoryAt(block, offset);
+    if (!found || directories.size >= most) continue;
+    directories.set(offset, found);
+    if (isFile || directories.size === 1) queue.push(longAt(block, found.next));
+    for (const row of found.rows)
+      if (pointed.includes(row.tag)) queue.push(...numbersOf(block, row));
   }
-  const thumbnail = second && thumbnailOf(block, second);
+  if (isFile && directories.size >= most)
+    throw fileFailure('metadata_not_writable', `a TIFF file with more than ${most} directories`);
+  const all = [...directories.values()];
   return [
     { start: 0, end: 8 },
-    ...directories,
-    ...directories.flatMap(({ rows }) => rows.flatMap(({ value }) => value ?? [])),
-    ...(thumbnail ? [thumbnail] : []),
+    ...all,
+    ...all.flatMap(({ rows }) => rows.flatMap(({ value }) => value ?? [])),
+    ...all.flatMap((directory) => dataOf(block, directory)),
   ];
+}
+
+/** Numbers of a value of SHORT or LONG. */
+function numbersOf(block: Buffer, { place, value }: Row): number[] {
+  const size = shortAt(block, place + 2) === SHORT ? 2 : 4;
+  const [from, count] = [value?.start ?? place + 8, longAt(block, place + 4)];
+  const length = Math.min(count, value ? (value.end - value.start) / size : 4 / size);
+  return Array.from({ length }, (_, index) =>
+    size === 2 ? shortAt(block, from + index * 2) : longAt(block, from + index * 4),
+  );
+}
+
+/** Ranges of the data of a picture. */
+function dataOf(block: Buffer, { rows }: Directory): Range[] {
+  return DATA.flatMap((tags) => {
+    const [starts, lengths] = tags.map((tag) => rows.find((row) => row.tag === tag));
+    if (!starts || !lengths) return [];
+    const sizes = numbersOf(block, lengths);
+    return numbersOf(block, starts).map((start, index) => ({
+      start,
+      end: start + (sizes[index] ?? 0),
+    }));
+  });
 }
 
 /** The range of the picture of a thumbnail; null where it has none. */

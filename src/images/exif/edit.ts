@@ -36,22 +36,30 @@ const MAKER_NOTE = 37_500;
 export class ExifEditor {
   #block: Buffer;
   readonly #prefixed: boolean;
+  /** Whether it is a TIFF file, whose pages have directories too. */
+  readonly #isFile: boolean;
+  /** Place of the offset of the first directory, or of that of the current page. */
+  #link = 4;
+  readonly #pages = new Set<number>();
+  /** Ranges to which nothing refers any more, unless others overlap. */
+  readonly #unused: Range[] = [];
 
-  private constructor(block: Buffer, prefixed: boolean) {
+  private constructor(block: Buffer, prefixed: boolean, isFile: boolean) {
     this.#block = block;
     this.#prefixed = prefixed;
+    this.#isFile = isFile;
   }
 
   /**
-   * Opens a copy of a block, with or without its `Exif` prefix, or a new one.
+   * Opens a copy of a block, with or without its `Exif` prefix, or a new one; or a copy of a TIFF file.
    *
    * @throws Failure metadata_not_writable for a block whose structure is damaged
    */
-  static open(bytes: Uint8Array | null): ExifEditor {
+  static open(bytes: Uint8Array | null, { isFile = false } = {}): ExifEditor {
     const copy = Buffer.from(bytes ?? EMPTY);
     const prefixed = copy.subarray(0, PREFIX.length).equals(PREFIX);
     const block = prefixed ? copy.subarray(PREFIX.length) : copy;
-    const editor = new ExifEditor(block, prefixed);
+    const editor = new ExifEditor(block, prefixed, isFile);
     const magic = block.toString('latin1', 0, 4);
     if (magic !== 'II*\0' && magic !== 'MM\0*') throw unwritable('its header is invalid');
     if (block.length < 8 || !editor.#first()) throw unwritable('it has no directory');
@@ -60,9 +68,36 @@ export class ExifEditor {
 
   /** The block; null if no tag is in it. */
   bytes(): Buffer | null {
+    const used = this.#unused.length > 0 ? rangesOf(this.#block, this.#isFile) : [];
+    for (const range of this.#unused.splice(0)) {
+      if (!used.some((other) => overlap(range, other))) this.#block.fill(0, range.start, range.end);
+    }
+    if (this.#isCut || this.#isFile) this.#cutEnd();
     const { rows, next } = this.#first()!;
     if (rows.length === 0 && longAt(this.#block, next) === 0) return null;
     return this.#prefixed ? Buffer.concat([PREFIX, this.#block]) : this.#block;
+  }
+
+  /** Goes to the next page of a TIFF file; false after the last. */
+  nextPage(): boolean {
+    const { next } = this.#first()!;
+    if (longAt(this.#block, next) === 0) return false;
+    this.#link = next;
+    const page = this.#first();
+    if (!page || this.#pages.has(page.start)) throw unwritable('a page is damaged');
+    this.#pages.add(page.start);
+    return true;
+  }
+
+  /** Tags of a directory. */
+  tags(directory: DirectoryName): number[] {
+    return this.#directory(directory)?.rows.map(({ tag }) => tag) ?? [];
+  }
+
+  /** A value of bytes, more than four; null where there is none. */
+  bytesOf(tag: number): Buffer | null {
+    const range = this.#rowOf('image', tag)?.value;
+    return range ? this.#block.subarray(range.start, range.end) : null;
   }
 
   has(directory: DirectoryName, tag: number): boolean {
@@ -126,11 +161,10 @@ export class ExifEditor {
     return true;
   }
 
-  /** Removes the position where a picture was taken. */
-  removeGps(): boolean {
-    const gps = this.#directory('gps');
-    for (const { tag } of gps?.rows ?? []) this.remove('gps', tag);
-    return this.remove('image', DIRECTORY_TAGS.gps);
+  /** Removes a directory, such as that of the position where a picture was taken. */
+  removeDirectory(name: 'gps' | 'photo'): boolean {
+    for (const tag of this.tags(name)) this.remove(name, tag);
+    return this.remove('image', DIRECTORY_TAGS[name]);
   }
 
   /** Removes the directory of the thumbnail, and its picture. */
@@ -143,15 +177,20 @@ export class ExifEditor {
     const picture = second && thumbnailOf(this.#block, second);
     if (second) this.#wipe(second);
     if (picture) this.#wipe(picture);
-    this.#cutEnd();
+    this.#isCut = true;
     return true;
   }
+
+  #isCut = false;
 
   /** Cuts off zeros after the last value, unless maker notes may refer to them. */
   #cutEnd(): void {
     if (this.#rowOf('photo', MAKER_NOTE)) return;
     let end = this.#block.length;
-    const least = Math.max(...rangesOf(this.#block).map((range) => range.end));
+    const least = rangesOf(this.#block, this.#isFile).reduce(
+      (most, range) => Math.max(most, range.end),
+      0,
+    );
     while (end > least && this.#block[end - 1] === 0) end -= 1;
     this.#block = this.#block.subarray(0, end + ((end - least) % 2));
   }
@@ -175,7 +214,7 @@ export class ExifEditor {
     copies.splice(index, 0, row);
     const next = former ? this.#block.subarray(former.next, former.next + 4) : Buffer.alloc(4);
     const place = this.#append(Buffer.concat([head, ...copies, next]));
-    if (name === 'image') this.#putLong(4, place);
+    if (name === 'image') this.#putLong(this.#link, place);
     else {
       const pointer = { code: TYPE.LONG, count: 1, bytes: numberBytes(this.#block, place, 4) };
       this.set('image', DIRECTORY_TAGS[name], pointer);
@@ -185,7 +224,7 @@ export class ExifEditor {
   }
 
   #first(): Directory | null {
-    return directoryAt(this.#block, longAt(this.#block, 4));
+    return directoryAt(this.#block, longAt(this.#block, this.#link));
   }
 
   #directory(name: DirectoryName): Directory | null {
@@ -201,13 +240,14 @@ export class ExifEditor {
 
   /** Whether no other value or directory overlaps the range of one value. */
   #isOwn(range: Range): boolean {
-    return rangesOf(this.#block).filter((other) => overlap(range, other)).length === 1;
+    return (
+      rangesOf(this.#block, this.#isFile).filter((other) => overlap(range, other)).length === 1
+    );
   }
 
-  /** Overwrites a range that nothing refers to any more. */
+  /** Has a range overwritten that nothing refers to any more. */
   #wipe(range: Range | null): void {
-    if (range && !rangesOf(this.#block).some((other) => overlap(range, other)))
-      this.#block.fill(0, range.start, range.end);
+    if (range) this.#unused.push(range);
   }
 
   /** Appends at an even place (TIFF 6.0, section 2) and returns it. */

@@ -44,7 +44,7 @@ export function editExif(block: Uint8Array | null, edit: MetadataEdit): Uint8Arr
   }
   if (set.length === 0 && !edit.strip.has('gps') && !edit.strip.has('thumbnail')) return block;
   const editor = ExifEditor.open(block);
-  if (edit.strip.has('gps')) editor.removeGps();
+  if (edit.strip.has('gps')) editor.removeDirectory('gps');
   if (edit.strip.has('thumbnail')) editor.removeThumbnail();
   return apply(editor, set);
 }

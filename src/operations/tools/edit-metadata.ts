@@ -5,12 +5,14 @@ import { fileFailure } from '../../images/file-error.ts';
 import { OUTPUT_FORMATS } from '../../images/formats.ts';
 import type { ImageInput } from '../../images/input.ts';
 import { hasGainMap } from '../../images/jpeg/pictures.ts';
+import { editAvif } from '../../images/metadata/avif.ts';
 import { type MetadataEdit, STRIP_KINDS } from '../../images/metadata/edit.ts';
 import { photoshopOf } from '../../images/metadata/iptc.ts';
 import { editJpeg } from '../../images/metadata/jpeg.ts';
 import { editPng } from '../../images/metadata/png.ts';
 import { readTagChange, TAG_NAMES, type TagChange } from '../../images/metadata/tags.ts';
 import { resolveTexts, type TextBlocks } from '../../images/metadata/texts.ts';
+import { editTiff } from '../../images/metadata/tiff.ts';
 import { editWebp } from '../../images/metadata/webp.ts';
 import type { Warning } from '../../images/output.ts';
 import { type Fault, optional, rule } from '../../schema/fields.ts';
@@ -96,8 +98,12 @@ function edited({ file }: ImageInput, { format, metadata }: Header, edit: Metada
       const { width, height, pageHeight = height } = metadata;
       return { format, ...editWebp(file, edit, { width, height: pageHeight }) };
     }
+    case 'avif':
+      return { format, ...editAvif(file, edit) };
+    case 'tiff':
+      return { format, ...editTiff(file, edit) };
     default: {
-      const message = `metadata of ${format} cannot be changed without encoding pixels anew; that of jpeg, png and webp can`;
+      const message = `metadata of ${format} cannot be changed without encoding pixels anew; that of jpeg, png, webp, avif and tiff can`;
       throw fileFailure('metadata_not_writable', message);
     }
   }

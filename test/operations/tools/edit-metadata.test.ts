@@ -326,7 +326,7 @@ describe('properties', () => {
     const block = editor.bytes()!;
     const pointer = block.indexOf(Buffer.from([0x25, 0x88, 4, 0]));
     block.writeUInt32LE(block.readUInt32LE(4), pointer + 8);
-    expect(() => ExifEditor.open(block).removeGps()).toThrow(/a directory is damaged/);
+    expect(() => ExifEditor.open(block).removeDirectory('gps')).toThrow(/a directory is damaged/);
   });
 
   test('damaged EXIF is edited or refused, and never loses maker notes', () => {
@@ -351,7 +351,7 @@ describe('properties', () => {
             const editor = ExifEditor.open(block);
             editor.setText('image', 315, text);
             editor.setShort('image', 274, 6);
-            editor.removeGps();
+            editor.removeDirectory('gps');
             const edited = editor.bytes()!;
             if (changes.length === 0) {
               expect(edited.indexOf('MAKERNOTE-0123456789')).toBe(place);
