@@ -24,6 +24,12 @@ export function* boxes(bytes: Buffer) {
   }
 }
 
+export function box(type: string, ...parts: readonly Uint8Array[]): Buffer {
+  const stored = Buffer.concat([Buffer.alloc(4), Buffer.from(type, 'latin1'), ...parts]);
+  stored.writeUInt32BE(stored.length);
+  return stored;
+}
+
 /** Whether a file ends within a box. */
 export function isTruncatedAvif(bytes: Uint8Array): boolean {
   const { buffer, byteOffset, byteLength } = bytes;

@@ -3,155 +3,43 @@
  * Windows and Adobe that cameras and editors commonly add.
  */
 
+/** Names by number. Each number is followed by its name and the names of the numbers after it. */
+function tagNames(text: string): Readonly<Record<number, string>> {
+  let tag = 0;
+  const names: Record<number, string> = {};
+  for (const word of text.trim().split(/\s+/)) {
+    if (/^\d+$/.test(word)) tag = Number(word);
+    else names[tag++] = word;
+  }
+  return names;
+}
+
 /** IFD0 and the Exif directory share one number space, and writers put the tags of each into both. */
-export const IMAGE_AND_PHOTO_TAGS: Readonly<Record<number, string>> = {
-  11: 'ProcessingSoftware',
-  254: 'NewSubfileType',
-  255: 'SubfileType',
-  256: 'ImageWidth',
-  257: 'ImageLength',
-  258: 'BitsPerSample',
-  259: 'Compression',
-  262: 'PhotometricInterpretation',
-  266: 'FillOrder',
-  269: 'DocumentName',
-  270: 'ImageDescription',
-  271: 'Make',
-  272: 'Model',
-  273: 'StripOffsets',
-  274: 'Orientation',
-  277: 'SamplesPerPixel',
-  278: 'RowsPerStrip',
-  279: 'StripByteCounts',
-  282: 'XResolution',
-  283: 'YResolution',
-  284: 'PlanarConfiguration',
-  285: 'PageName',
-  296: 'ResolutionUnit',
-  297: 'PageNumber',
-  301: 'TransferFunction',
-  305: 'Software',
-  306: 'DateTime',
-  315: 'Artist',
-  316: 'HostComputer',
-  317: 'Predictor',
-  318: 'WhitePoint',
-  319: 'PrimaryChromaticities',
-  320: 'ColorMap',
-  322: 'TileWidth',
-  323: 'TileLength',
-  324: 'TileOffsets',
-  325: 'TileByteCounts',
-  338: 'ExtraSamples',
-  339: 'SampleFormat',
-  513: 'JPEGInterchangeFormat',
-  514: 'JPEGInterchangeFormatLength',
-  529: 'YCbCrCoefficients',
-  530: 'YCbCrSubSampling',
-  531: 'YCbCrPositioning',
-  532: 'ReferenceBlackWhite',
-  700: 'XMLPacket',
-  18246: 'Rating',
-  18249: 'RatingPercent',
-  33432: 'Copyright',
-  33434: 'ExposureTime',
-  33437: 'FNumber',
-  33723: 'IPTCNAA',
-  34377: 'ImageResources',
-  34675: 'InterColorProfile',
-  34850: 'ExposureProgram',
-  34852: 'SpectralSensitivity',
-  34855: 'PhotographicSensitivity',
-  34856: 'OECF',
-  34864: 'SensitivityType',
-  34865: 'StandardOutputSensitivity',
-  34866: 'RecommendedExposureIndex',
-  34867: 'ISOSpeed',
-  34868: 'ISOSpeedLatitudeyyy',
-  34869: 'ISOSpeedLatitudezzz',
-  36864: 'ExifVersion',
-  36867: 'DateTimeOriginal',
-  36868: 'DateTimeDigitized',
-  36880: 'OffsetTime',
-  36881: 'OffsetTimeOriginal',
-  36882: 'OffsetTimeDigitized',
-  37121: 'ComponentsConfiguration',
-  37122: 'CompressedBitsPerPixel',
-  37377: 'ShutterSpeedValue',
-  37378: 'ApertureValue',
-  37379: 'BrightnessValue',
-  37380: 'ExposureBiasValue',
-  37381: 'MaxApertureValue',
-  37382: 'SubjectDistance',
-  37383: 'MeteringMode',
-  37384: 'LightSource',
-  37385: 'Flash',
-  37386: 'FocalLength',
-  37396: 'SubjectArea',
-  37500: 'MakerNote',
-  37510: 'UserComment',
-  37520: 'SubSecTime',
-  37521: 'SubSecTimeOriginal',
-  37522: 'SubSecTimeDigitized',
-  37888: 'Temperature',
-  37889: 'Humidity',
-  37890: 'Pressure',
-  37891: 'WaterDepth',
-  37892: 'Acceleration',
-  37893: 'CameraElevationAngle',
-  40091: 'XPTitle',
-  40092: 'XPComment',
-  40093: 'XPAuthor',
-  40094: 'XPKeywords',
-  40095: 'XPSubject',
-  40960: 'FlashpixVersion',
-  40961: 'ColorSpace',
-  40962: 'PixelXDimension',
-  40963: 'PixelYDimension',
-  40964: 'RelatedSoundFile',
-  41483: 'FlashEnergy',
-  41484: 'SpatialFrequencyResponse',
-  41486: 'FocalPlaneXResolution',
-  41487: 'FocalPlaneYResolution',
-  41488: 'FocalPlaneResolutionUnit',
-  41492: 'SubjectLocation',
-  41493: 'ExposureIndex',
-  41495: 'SensingMethod',
-  41728: 'FileSource',
-  41729: 'SceneType',
-  41730: 'CFAPattern',
-  41985: 'CustomRendered',
-  41986: 'ExposureMode',
-  41987: 'WhiteBalance',
-  41988: 'DigitalZoomRatio',
-  41989: 'FocalLengthIn35mmFilm',
-  41990: 'SceneCaptureType',
-  41991: 'GainControl',
-  41992: 'Contrast',
-  41993: 'Saturation',
-  41994: 'Sharpness',
-  41995: 'DeviceSettingDescription',
-  41996: 'SubjectDistanceRange',
-  42016: 'ImageUniqueID',
-  42032: 'CameraOwnerName',
-  42033: 'BodySerialNumber',
-  42034: 'LensSpecification',
-  42035: 'LensMake',
-  42036: 'LensModel',
-  42037: 'LensSerialNumber',
-  42038: 'ImageTitle',
-  42039: 'Photographer',
-  42040: 'ImageEditor',
-  42041: 'CameraFirmware',
-  42042: 'RAWDevelopingSoftware',
-  42043: 'ImageEditingSoftware',
-  42044: 'MetadataEditingSoftware',
-  42080: 'CompositeImage',
-  42081: 'SourceImageNumberOfCompositeImage',
-  42082: 'SourceExposureTimesOfCompositeImage',
-  42240: 'Gamma',
-  50341: 'PrintImageMatching',
-};
+export const IMAGE_AND_PHOTO_TAGS = tagNames(`
+  11 ProcessingSoftware 254 NewSubfileType SubfileType ImageWidth ImageLength BitsPerSample Compression 262
+  PhotometricInterpretation 266 FillOrder 269 DocumentName ImageDescription Make Model StripOffsets Orientation 277
+  SamplesPerPixel RowsPerStrip StripByteCounts 282 XResolution YResolution PlanarConfiguration PageName 296
+  ResolutionUnit PageNumber 301 TransferFunction 305 Software DateTime 315 Artist HostComputer Predictor WhitePoint
+  PrimaryChromaticities ColorMap 322 TileWidth TileLength TileOffsets TileByteCounts 338 ExtraSamples SampleFormat
+  513 JPEGInterchangeFormat JPEGInterchangeFormatLength 529 YCbCrCoefficients YCbCrSubSampling YCbCrPositioning
+  ReferenceBlackWhite 700 XMLPacket 18246 Rating 18249 RatingPercent 33432 Copyright 33434 ExposureTime 33437
+  FNumber 33723 IPTCNAA 34377 ImageResources 34675 InterColorProfile 34850 ExposureProgram 34852 SpectralSensitivity
+  34855 PhotographicSensitivity OECF 34864 SensitivityType StandardOutputSensitivity RecommendedExposureIndex
+  ISOSpeed ISOSpeedLatitudeyyy ISOSpeedLatitudezzz 36864 ExifVersion 36867 DateTimeOriginal DateTimeDigitized 36880
+  OffsetTime OffsetTimeOriginal OffsetTimeDigitized 37121 ComponentsConfiguration CompressedBitsPerPixel 37377
+  ShutterSpeedValue ApertureValue BrightnessValue ExposureBiasValue MaxApertureValue SubjectDistance MeteringMode
+  LightSource Flash FocalLength 37396 SubjectArea 37500 MakerNote 37510 UserComment 37520 SubSecTime
+  SubSecTimeOriginal SubSecTimeDigitized 37888 Temperature Humidity Pressure WaterDepth Acceleration
+  CameraElevationAngle 40091 XPTitle XPComment XPAuthor XPKeywords XPSubject 40960 FlashpixVersion ColorSpace
+  PixelXDimension PixelYDimension RelatedSoundFile 41483 FlashEnergy SpatialFrequencyResponse 41486
+  FocalPlaneXResolution FocalPlaneYResolution FocalPlaneResolutionUnit 41492 SubjectLocation ExposureIndex 41495
+  SensingMethod 41728 FileSource SceneType CFAPattern 41985 CustomRendered ExposureMode WhiteBalance
+  DigitalZoomRatio FocalLengthIn35mmFilm SceneCaptureType GainControl Contrast Saturation Sharpness
+  DeviceSettingDescription SubjectDistanceRange 42016 ImageUniqueID 42032 CameraOwnerName BodySerialNumber
+  LensSpecification LensMake LensModel LensSerialNumber ImageTitle Photographer ImageEditor CameraFirmware
+  RAWDevelopingSoftware ImageEditingSoftware MetadataEditingSoftware 42080 CompositeImage
+  SourceImageNumberOfCompositeImage SourceExposureTimesOfCompositeImage 42240 Gamma 50341 PrintImageMatching
+`);
 
 /** Text tags that describe the picture: those of baseline TIFF, and Copyright. */
 const TEXTS = new Set([269, 270, 271, 272, 285, 305, 306, 315, 316, 33432]);
@@ -170,48 +58,17 @@ export function isFileTag(tag: number): boolean {
   return (tag >= 254 && tag <= 532) || [700, 33723, 34377, 34675].includes(tag);
 }
 
-export const GPS_TAGS: Readonly<Record<number, string>> = {
-  0: 'GPSVersionID',
-  1: 'GPSLatitudeRef',
-  2: 'GPSLatitude',
-  3: 'GPSLongitudeRef',
-  4: 'GPSLongitude',
-  5: 'GPSAltitudeRef',
-  6: 'GPSAltitude',
-  7: 'GPSTimeStamp',
-  8: 'GPSSatellites',
-  9: 'GPSStatus',
-  10: 'GPSMeasureMode',
-  11: 'GPSDOP',
-  12: 'GPSSpeedRef',
-  13: 'GPSSpeed',
-  14: 'GPSTrackRef',
-  15: 'GPSTrack',
-  16: 'GPSImgDirectionRef',
-  17: 'GPSImgDirection',
-  18: 'GPSMapDatum',
-  19: 'GPSDestLatitudeRef',
-  20: 'GPSDestLatitude',
-  21: 'GPSDestLongitudeRef',
-  22: 'GPSDestLongitude',
-  23: 'GPSDestBearingRef',
-  24: 'GPSDestBearing',
-  25: 'GPSDestDistanceRef',
-  26: 'GPSDestDistance',
-  27: 'GPSProcessingMethod',
-  28: 'GPSAreaInformation',
-  29: 'GPSDateStamp',
-  30: 'GPSDifferential',
-  31: 'GPSHPositioningError',
-};
+export const GPS_TAGS = tagNames(`
+  0 GPSVersionID GPSLatitudeRef GPSLatitude GPSLongitudeRef GPSLongitude GPSAltitudeRef GPSAltitude GPSTimeStamp
+  GPSSatellites GPSStatus GPSMeasureMode GPSDOP GPSSpeedRef GPSSpeed GPSTrackRef GPSTrack GPSImgDirectionRef
+  GPSImgDirection GPSMapDatum GPSDestLatitudeRef GPSDestLatitude GPSDestLongitudeRef GPSDestLongitude
+  GPSDestBearingRef GPSDestBearing GPSDestDistanceRef GPSDestDistance GPSProcessingMethod GPSAreaInformation
+  GPSDateStamp GPSDifferential GPSHPositioningError
+`);
 
-export const INTEROP_TAGS: Readonly<Record<number, string>> = {
-  1: 'InteroperabilityIndex',
-  2: 'InteroperabilityVersion',
-  4096: 'RelatedImageFileFormat',
-  4097: 'RelatedImageWidth',
-  4098: 'RelatedImageLength',
-};
+export const INTEROP_TAGS = tagNames(`
+  1 InteroperabilityIndex InteroperabilityVersion 4096 RelatedImageFileFormat RelatedImageWidth RelatedImageLength
+`);
 
 /** Tags of IFD0 or the Exif directory whose value is the offset of another directory. */
 export const DIRECTORY_TAGS = { photo: 34665, gps: 34853, interop: 40965 } as const;

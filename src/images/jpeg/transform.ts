@@ -75,7 +75,10 @@ export function trimFrame(frame: Frame, { flop, flip }: Transform): Frame {
   return { ...frame, width, height, components };
 }
 
-/** Changes the orientation of a picture whose mirrored sides are whole MCUs. */
+/**
+ * Changes the orientation of a picture whose mirrored sides are whole MCUs. The coefficients of the given frame are
+ * freed, since both would take 4 to 12 bytes for a pixel.
+ */
 export function transformFrame(frame: Frame, change: Transform): Frame {
   if (isIdentity(change)) return frame;
   const components = frame.components.map((component) => transformed(component, change));
@@ -108,6 +111,8 @@ function transformed(component: Component, { flop, flip, transpose }: Transform)
         result[target + place] = coefficients[source + from[place]!]! * signs[place]!;
     }
   }
+  // A transfer frees the memory at once; the collector would do it after all components.
+  structuredClone(null, { transfer: [coefficients.buffer] });
   if (!transpose) return { ...component, stride: columns, coefficients: result };
   const sides = { horizontal: vertical, vertical: horizontal, columns: rows, rows: columns };
   return { ...component, ...sides, stride: rows, coefficients: result };

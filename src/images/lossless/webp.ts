@@ -1,8 +1,7 @@
 import type { Header } from '../decoding/header.ts';
-import { ExifEditor } from '../exif/edit.ts';
-import { ORIENTATION } from '../exif/tags.ts';
+import { editWebp } from '../metadata/webp.ts';
 import type { MetadataPolicy } from '../output.ts';
-import { WEBP_FLAG, WEBP_HEADER_BYTES, type WebpChunk, webpChunks, webpOf } from '../webp.ts';
+import { WEBP_HEADER_BYTES, webpChunks } from '../webp.ts';
 
 function bodyOf(file: Uint8Array): Buffer {
   return Buffer.from(file.buffer, file.byteOffset, file.byteLength).subarray(WEBP_HEADER_BYTES);
@@ -29,24 +28,9 @@ export function isLosslessWebp(file: Uint8Array): boolean {
 export function strippedWebp(
   file: Uint8Array,
   policy: MetadataPolicy,
-  { oriented, metadata }: Pick<Header, 'oriented' | 'metadata'>,
+  { metadata }: Pick<Header, 'metadata'>,
 ): Uint8Array | null {
   if (policy === 'all' || policy === 'copyright') return null;
-  const exif = ExifEditor.open(null);
-  if (oriented) exif.setShort('image', ORIENTATION, metadata.orientation!);
-  const block = exif.bytes();
-  const chunks: WebpChunk[] = [];
-  for (const chunk of webpChunks(bodyOf(file))) {
-    const { name } = chunk;
-    if (name === 'XMP ' || name === 'EXIF') continue;
-    if (name !== 'VP8X') chunks.push(chunk);
-    else {
-      const data = Buffer.from(chunk.data);
-      const flags = data[0]! & ~(WEBP_FLAG.XMP | WEBP_FLAG.EXIF);
-      data[0] = block ? flags | WEBP_FLAG.EXIF : flags;
-      chunks.push({ name, data });
-    }
-  }
-  if (block) chunks.push({ name: 'EXIF', data: block });
-  return webpOf(chunks);
+  const { width, height, pageHeight = height } = metadata;
+  return editWebp(file, { strip: new Set(['all']), set: [] }, { width, height: pageHeight }).bytes;
 }

@@ -1,4 +1,4 @@
-import { boxes, isTruncatedAvif } from '../avif.ts';
+import { box, boxes, isTruncatedAvif } from '../avif.ts';
 import { fileFailure } from '../file-error.ts';
 import type { Warning } from '../output.ts';
 import { type EditResult, editExif, isStripped, type MetadataEdit } from './edit.ts';
@@ -48,7 +48,8 @@ function edited(file: Buffer, edit: MetadataEdit, warnings: Warning[]): Buffer {
   const exif = editExif(former, edit);
   const packet = contentOf('mime');
   const xmp = editXmp(packet, edit, warnings);
-  const isWithoutProfile = isStripped(edit, 'icc') && PROFILES.some((kind) => file.includes(`colr${kind}`));
+  const isWithoutProfile =
+    isStripped(edit, 'icc') && PROFILES.some((kind) => file.includes(`colr${kind}`));
   const others = all.filter(({ type }) => !['meta', 'mdat', 'free', 'skip'].includes(type));
   if (exif === former && xmp === packet && !isWithoutProfile && !edit.strip.has('all')) return file;
   const pictures = items.filter(({ kind }) => kind !== 'Exif' && kind !== 'mime');
@@ -83,12 +84,6 @@ function edited(file: Buffer, edit: MetadataEdit, warnings: Warning[]): Buffer {
   };
   const place = start.length + metaOf(0).length + 8;
   return Buffer.concat([start, metaOf(place), box('mdat', ...kept.map(({ content }) => content))]);
-}
-
-function box(type: string, ...parts: readonly Uint8Array[]): Buffer {
-  const stored = Buffer.concat([Buffer.alloc(4), Buffer.from(type, 'latin1'), ...parts]);
-  stored.writeUInt32BE(stored.length);
-  return stored;
 }
 
 function integer(size: 2 | 4, value: number): Buffer {
@@ -191,8 +186,7 @@ function withoutProfile(iprp: Buffer): Buffer {
   const copies = [...boxes(iprp)].map(({ type, body }) => {
     if (type !== 'ipco') return box(type, body);
     const kept = [...boxes(body)].map((one) => {
-      const isProfile =
-        one.type === 'colr' && PROFILES.includes(one.body.toString('latin1', 0, 4));
+      const isProfile = one.type === 'colr' && PROFILES.includes(one.body.toString('latin1', 0, 4));
       return isProfile ? box('free') : box(one.type, one.body);
     });
     return box(type, ...kept);

@@ -8,6 +8,7 @@ import { pngWithExif } from '../png/png.ts';
 import { editExif } from './edit.ts';
 import type { TagChange } from './tags.ts';
 import { editWebp } from './webp.ts';
+import { xmpWithTexts } from './xmp-packet.ts';
 
 interface OutputTraits {
   readonly grey: boolean;
@@ -80,7 +81,11 @@ async function keepCopyright(
   // Only this removes the thumbnail inside EXIF, which shows the whole original.
   const pixels = converted ? image : await withoutMetadata(input, image, header);
   // EXIF is not written to TIFF, so XMP holds the same texts.
-  const xmp = xmpOf(texts['Copyright'], texts['Artist']);
+  const [rights, creator] = [texts['Copyright'], texts['Artist']];
+  const xmp = xmpWithTexts(null, {
+    ...(rights && { Copyright: [rights] }),
+    ...(creator && { Creator: [creator] }),
+  }).toString();
   const changes = exifTexts(texts);
   // A PNG, which `attachExif` writes, has one frame; `withCopyright` adds the letters to others.
   if (changes.length === 0 || frames > 1) {
@@ -129,23 +134,4 @@ export async function attachExif(
 ): Promise<Sharp> {
   const png = await image.png({ compressionLevel: 0 }).toBuffer();
   return sharp(pngWithExif(png, exif), { limitInputPixels: false, ignoreIcc: true }).keepMetadata();
-}
-
-const XML_ESCAPES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };
-
-/** Adobe's XMP with Dublin Core's rights and creator (ISO 16684-1). */
-function xmpOf(rights: unknown, creator: unknown): string {
-  const escaped = (text: unknown) =>
-    String(text).replace(/[&<>]/g, (character) => XML_ESCAPES[character]!);
-  const properties = [
-    rights &&
-      `<dc:rights><rdf:Alt><rdf:li xml:lang="x-default">${escaped(rights)}</rdf:li></rdf:Alt></dc:rights>`,
-    creator && `<dc:creator><rdf:Seq><rdf:li>${escaped(creator)}</rdf:li></rdf:Seq></dc:creator>`,
-  ];
-  return [
-    '<x:xmpmeta xmlns:x="adobe:ns:meta/"><rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#">',
-    '<rdf:Description rdf:about="" xmlns:dc="http://purl.org/dc/elements/1.1/">',
-    ...properties.filter(Boolean),
-    '</rdf:Description></rdf:RDF></x:xmpmeta>',
-  ].join('');
 }

@@ -11,7 +11,6 @@ export const MAX_XMP_BYTES = 4 * 1024 * 1024;
 /** An element: its name, its places and that of its content. */
 interface Element {
   readonly name: string;
-  readonly attributes: string;
   readonly start: number;
   /** Places of the content; the same if the element is empty. */
   readonly from: number;
@@ -36,7 +35,7 @@ const SKIPPED = [
   ['<!--', '-->'],
   ['<?', '?>'],
 ] as const;
-const TAG = /<(\/?)([\w.:-]+)((?:[^<>"']|"[^"<]*"|'[^'<]*')*?)(\/?)>/y;
+const TAG = /<(\/?)([\w.:-]+)(?:[^<>"']|"[^"<]*"|'[^'<]*')*?(\/?)>/y;
 
 /**
  * Reads a packet in UTF-8 or UTF-16; null if it is damaged, very long, or has parts that XMP has not: a document type,
@@ -60,7 +59,7 @@ export function readPacket(bytes: Uint8Array): Packet | null {
       continue;
     }
     TAG.lastIndex = at;
-    const [tag, closing, name = '', attributes = '', empty] = TAG.exec(text) ?? [];
+    const [tag, closing, name = '', empty] = TAG.exec(text) ?? [];
     if (tag === undefined) return null;
     const end = at + tag.length;
     if (closing) {
@@ -69,7 +68,7 @@ export function readPacket(bytes: Uint8Array): Packet | null {
       element.to = at;
       element.end = end;
     } else {
-      const element = { name, attributes, start: at, from: end, to: end, end };
+      const element = { name, start: at, from: end, to: end, end };
       const [parent, grandparent] = [open!.at(-1), open!.at(-2)];
       if (name === `${rdf}:RDF`) roots!.push(element);
       else if (parent?.name === `${rdf}:RDF`) descriptions!.push(element);
@@ -109,23 +108,15 @@ function plain(xml: string): string {
 const escapeXml = (text: string) =>
   text.replace(/[&<>]/g, (character) => `&${{ '&': 'amp', '<': 'lt', '>': 'gt' }[character]};`);
 
-function attributeOf({ dc }: Packet, property: string): RegExp {
-  return new RegExp(`\\s${dc}:${property}\\s*=\\s*(?:"([^"]*)"|'([^']*)')`);
-}
-
 /** The texts of a packet; none of a damaged one. */
 export function xmpTexts(packet: Packet | null): Texts {
   if (packet === null) return {};
-  const { text, dc, rdf, properties, descriptions } = packet;
+  const { text, dc, rdf, properties } = packet;
   const item = new RegExp(`<${rdf}:li\\b([^<>]*)>([^<]*)</${rdf}:li`, 'g');
   const valuesOf = (name: TextName) => {
     const { property, list } = placeOf(name);
     const found = properties.find((element) => element.name === `${dc}:${property}`);
-    if (!found) {
-      const attribute = attributeOf(packet, property);
-      const [match] = descriptions.flatMap(({ attributes }) => attribute.exec(attributes) ?? []);
-      return match === undefined ? [] : [match.slice(match.search(/["']/) + 1, -1)];
-    }
+    if (!found) return [];
     const content = text.slice(found.from, found.to);
     const items = [...content.matchAll(item)];
     if (items.length === 0) return content.includes('<') ? [] : [content];
@@ -152,11 +143,6 @@ export function xmpWithTexts(xmp: Uint8Array | null, texts: Texts): Buffer {
   for (const { property } of names.map(placeOf)) {
     for (const { name, start, end } of properties)
       if (name === `${dc}:${property}`) cuts.push({ start, end, by: '' });
-    for (const { attributes, start, name } of descriptions) {
-      const found = attributeOf(former, property).exec(attributes);
-      const at = start + 1 + name.length + (found?.index ?? 0);
-      if (found) cuts.push({ start: at, end: at + found[0].length, by: '' });
-    }
   }
   const added = names.flatMap((name) => {
     const { property, list } = placeOf(name);

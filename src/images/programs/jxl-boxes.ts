@@ -1,5 +1,5 @@
 import { brotliDecompressSync } from 'node:zlib';
-import { boxes } from '../avif.ts';
+import { box, boxes } from '../avif.ts';
 import type { SourceMetadata } from './png-metadata.ts';
 
 /** Boxes with which a container begins (ISO/IEC 18181-2, 9.1). */
@@ -10,12 +10,6 @@ const HEAD = Buffer.concat([
 
 /** Most bytes of a compressed box of metadata after decompression. */
 const BOUNDS = { maxOutputLength: 16 * 2 ** 20 };
-
-function box(type: string, ...parts: readonly Uint8Array[]): Buffer {
-  const stored = Buffer.concat([Buffer.alloc(4), Buffer.from(type, 'latin1'), ...parts]);
-  stored.writeUInt32BE(stored.length);
-  return stored;
-}
 
 /** EXIF and XMP of a JPEG XL file, which are in boxes of a container. */
 export function metadataOfJxl(file: Uint8Array): SourceMetadata {

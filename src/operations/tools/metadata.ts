@@ -92,18 +92,13 @@ export const metadata = defineOperation({
 /** Most texts of a list, and most characters of a text, that are shown. */
 const [MOST_TEXTS, MOST_CHARACTERS] = [500, 4096];
 
-/** Texts in small letters, lists where there may be several; undefined where there are none. */
-function shown({ Title, Description, Keywords, Creator, Copyright }: Texts) {
-  const list = (texts?: readonly string[]) =>
-    texts?.slice(0, MOST_TEXTS).map((text) => text.slice(0, MOST_CHARACTERS));
-  const data = {
-    title: list(Title)?.[0],
-    description: list(Description)?.[0],
-    keywords: list(Keywords),
-    creator: list(Creator)?.join('; '),
-    copyright: list(Copyright)?.[0],
-  };
-  return Object.values(data).some((value) => value !== undefined) ? data : undefined;
+/** Texts by names in small letters, keywords as a list; undefined where there are none. */
+function shown(texts: Texts): Record<string, string | string[]> | undefined {
+  const entries = Object.entries(texts).map(([name, values]) => {
+    const parts = values.slice(0, MOST_TEXTS).map((text) => text.slice(0, MOST_CHARACTERS));
+    return [name.toLowerCase(), name === 'Keywords' ? parts : parts.join('; ')] as const;
+  });
+  return entries.length > 0 ? Object.fromEntries(entries) : undefined;
 }
 
 async function sizeOfMap({ sharp, file }: ImageInput) {

@@ -109,7 +109,6 @@ test.each([
     `<r:RDF ${RDF}><r:Description ${PURL}><d:subject><r:Bag><r:li>a &#38; b</r:li></r:Bag></d:subject></r:Description></r:RDF>`,
     ['a & b'],
   ],
-  ['an attribute', '<rdf:RDF><rdf:Description dc:subject="a"/></rdf:RDF>', ['a']],
   [
     'a comment',
     '<rdf:RDF><rdf:Description><!-- <dc:subject>b</dc:subject> --></rdf:Description></rdf:RDF>',
