@@ -53,7 +53,8 @@ describe.each(['tiff', 'avif'] as const)('metadata of %s', (format) => {
     const found = (one: Buffer) => marks.filter((mark) => one.includes(mark, 0, 'latin1'));
     expect(found(file)).toEqual(marks);
     expect(found(bytes).sort()).toEqual([...left].sort());
-    if (!kinds.includes('icc')) expect((await samples(bytes)).equals(await samples(file))).toBe(true);
+    if (!kinds.includes('icc'))
+      expect((await samples(bytes)).equals(await samples(file))).toBe(true);
     expect((await sharp(bytes).metadata()).icc === undefined).toBe(kinds.includes('icc'));
   });
 
