@@ -204,7 +204,7 @@ describe('reports for people', () => {
 });
 
 describe('the metadata table', () => {
-  it('lists EXIF with --exif full and the position with --gps below each file', async () => {
+  it('lists texts, EXIF with --exif full and the position with --gps below each file', async () => {
     const cwd = await folderWith('plain.png');
     const image = await photo({ width: 8, height: 8 }).withExif(PRIVATE_EXIF).jpeg().toBuffer();
     writeFileSync(join(cwd, 'a.jpg'), image);
@@ -215,11 +215,15 @@ describe('the metadata table', () => {
     expect(full).toContain('  exif.image.Model: Camera Obscura');
     expect(full.at(-2)).toMatch(/^plain\.png /);
     expect(full.join()).not.toContain('GPS');
-    expect((await printed('--gps')).filter((line) => line.startsWith(' '))).toEqual([
+    const texts = ['  texts.creator: Nobody', '  texts.copyright: Nobody in particular'];
+    const below = async (...flags: string[]) =>
+      (await printed(...flags)).filter((line) => line.startsWith(' '));
+    expect(await below()).toEqual(texts);
+    expect(await below('--gps')).toEqual([
+      ...texts,
       expect.stringMatching(/^ {2}gps\.latitude: \d/),
       expect.stringMatching(/^ {2}gps\.longitude: -?\d/),
     ]);
-    expect(await printed()).toHaveLength(4);
   });
 });
 
