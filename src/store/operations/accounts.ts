@@ -26,8 +26,8 @@ export function accountMethods({ now, create, change }: Driver) {
     change({
       needs: { accounts: [id] },
       apply(unit) {
-        const account = next(unit.account(id));
-        unit.putAccount(account);
+        const account = next(unit.get('account', id));
+        unit.put('account', account);
         record(account, unit);
         unit.revise(id);
         return account;
@@ -43,8 +43,8 @@ export function accountMethods({ now, create, change }: Driver) {
         // An account whose name is another's identifier could never be found by it.
         needs: { accounts: [name] },
         apply(unit) {
-          if (unit.findAccount(name)) throw accountExists(name);
-          unit.putAccount(account);
+          if (unit.find('account', name)) throw accountExists(name);
+          unit.put('account', account);
           unit.entry(account, { type: 'grant', amount: credits }, account.createdAt);
           return account;
         },
@@ -83,7 +83,7 @@ export function accountMethods({ now, create, change }: Driver) {
       return change({
         needs: { accounts: [accountId], teams: teamId === undefined ? [] : [teamId] },
         apply(unit) {
-          unit.account(accountId);
+          unit.get('account', accountId);
           checkKey(unit, accountId, key);
           return putKey(unit, created);
         },
@@ -94,7 +94,7 @@ export function accountMethods({ now, create, change }: Driver) {
       return change({
         needs: { keys: [keyId], teams: typeof teamId === 'string' ? [teamId] : [] },
         apply(unit) {
-          const key = keyIn(unit, keyId);
+          const key = unit.get('key', keyId);
           if (key.revokedAt !== null) throw conflict(`${keyId} is revoked`, 'key_revoked');
           checkKey(unit, key.accountId, fields);
           return putKey(unit, changedKey(key, fields));
@@ -106,7 +106,7 @@ export function accountMethods({ now, create, change }: Driver) {
       return change({
         needs: { keys: [keyId] },
         apply(unit) {
-          const key = keyIn(unit, keyId);
+          const key = unit.get('key', keyId);
           return key.revokedAt === null ? putKey(unit, { ...key, revokedAt }) : key;
         },
       });
@@ -118,7 +118,7 @@ export function accountMethods({ now, create, change }: Driver) {
       return change({
         needs: { accounts: [team.accountId] },
         apply(unit) {
-          unit.account(team.accountId);
+          unit.get('account', team.accountId);
           checkBudgets(team);
           return putTeam(unit, created);
         },
@@ -163,7 +163,7 @@ function checkKey(unit: UnitOfWork, accountId: string, fields: KeyChange): void 
   checkBudgets(fields);
   const { teamId } = fields;
   if (typeof teamId !== 'string') return;
-  const team = unit.findTeam(teamId);
+  const team = unit.find('team', teamId);
   if (team?.accountId !== accountId || team.removedAt !== null) throw notFound('team', teamId);
 }
 
@@ -172,14 +172,8 @@ function checkBudgets({ budget, windows }: Pick<KeyChange, 'budget' | 'windows'>
   if (windows) checkWindows(windows);
 }
 
-function keyIn(unit: UnitOfWork, keyId: string): ApiKey {
-  const key = unit.findKey(keyId);
-  if (!key) throw notFound('key', keyId);
-  return key;
-}
-
 function putKey(unit: UnitOfWork, key: ApiKey): ApiKey {
-  unit.putKey(key);
+  unit.put('key', key);
   unit.revise(key.id);
   return key;
 }
@@ -202,13 +196,13 @@ function changedKey(key: ApiKey, change: KeyChange): ApiKey {
 }
 
 function teamIn(unit: UnitOfWork, teamId: string): Team {
-  const team = unit.findTeam(teamId);
+  const team = unit.find('team', teamId);
   if (!team || team.removedAt !== null) throw notFound('team', teamId);
   return team;
 }
 
 function putTeam(unit: UnitOfWork, team: Team): Team {
-  unit.putTeam(team);
+  unit.put('team', team);
   unit.revise(team.id);
   return team;
 }

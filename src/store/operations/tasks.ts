@@ -1,6 +1,5 @@
 import { type Asset, checkStorageQuota, type NewAsset, type UploadCharges } from '../asset.ts';
 import type { BudgetScope, BudgetScopes } from '../budgets.ts';
-import { notFound } from '../errors.ts';
 import { charge, checkAmount, release, reserve, spend, spendable } from '../funds.ts';
 import { newId } from '../identifier.ts';
 import type { LedgerEntry } from '../ledger.ts';
@@ -45,12 +44,12 @@ export function createTask(
       const bytes = assets.reduce((sum, asset) => sum + asset.bytes, 0);
       checkStorageQuota(storedBytes, bytes, task.storageQuota);
       const { teamId } = holder.key;
-      const team = teamId === undefined ? undefined : unit.findTeam(teamId);
+      const team = teamId === undefined ? undefined : unit.find('team', teamId);
       const scope = scopes.of(holder.key, team, at);
       const funds = reserve(unit.funds(holder, scope), reservation, unit.held, at);
       const created = pendingTask(task, scope, id, at);
       if (reservation > 0) unit.putFunds(funds);
-      unit.putTask(created, undefined);
+      unit.put('task', created);
       for (const asset of assets) {
         unit.addAsset({
           ...recorded(asset),
@@ -122,10 +121,10 @@ export function claimTasks(
     needs: { tasks: ids },
     apply: (unit) =>
       ids.flatMap((id) => {
-        const task = unit.findTask(id);
+        const task = unit.find('task', id);
         if (!task || !isFree(task)) return [];
         const claimed = claimedTask(task, node, at);
-        unit.putTask(claimed, task);
+        unit.put('task', claimed);
         return [claimed];
       }),
   };
@@ -142,7 +141,7 @@ export function expireTasks(
     needs: { tasks: ids },
     apply: (unit) =>
       ids.flatMap((id, index) => {
-        const task = unit.findTask(id);
+        const task = unit.find('task', id);
         if (!task || task.deadline > at || !isFree(task)) return [];
         return [end(unit, task, EXPIRY, { at, delivery: deliveries[index]! })];
       }),
@@ -176,7 +175,7 @@ function end(
   const paid = charge(unit.funds(unit.holder(task), task.scope), charged);
   const released = release(paid, rest);
   if (task.reserved > 0) unit.putFunds(released);
-  unit.putTask(ended, task);
+  unit.put('task', ended);
   unit.spendInputs(taskId);
   for (const asset of ending.assets ?? []) {
     unit.addAsset({ ...recorded(asset), accountId, taskId, createdAt: at });
@@ -185,7 +184,7 @@ function end(
   if (url !== null) {
     // Its first attempt is due at once.
     const due = { status: 'pending', attempts: [], nextAt: at } as const;
-    unit.putDelivery({ id: delivery, accountId, taskId, url, ...due, createdAt });
+    unit.put('delivery', { id: delivery, accountId, taskId, url, ...due, createdAt });
   }
   taskEntry(unit, paid, { type: 'charge', amount: charged, task, at });
   taskEntry(unit, released, { type: 'release', amount: rest, task, at });
@@ -215,8 +214,7 @@ export function claimedTaskMethods({ claimant, run, changed }: Driver) {
     const operation: Operation<Task> = {
       needs: { tasks: [claim.id] },
       apply(unit) {
-        const task = unit.findTask(claim.id);
-        if (!task) throw notFound('task', claim.id);
+        const task = unit.get('task', claim.id);
         checkClaim(task, claim, node);
         return next(task, unit, at);
       },
@@ -233,7 +231,7 @@ export function claimedTaskMethods({ claimant, run, changed }: Driver) {
   const put =
     (next: (task: Task, at: number) => Task) => (task: Task, unit: UnitOfWork, at: number) => {
       const after = next(task, at);
-      unit.putTask(after, task);
+      unit.put('task', after);
       return after;
     };
   return {
@@ -292,7 +290,11 @@ function chargeUsage(
 ): void {
   const holder = unit.holder(payer);
   const { teamId } = holder.key;
-  const scope = scopes.of(holder.key, teamId === undefined ? undefined : unit.findTeam(teamId), at);
+  const scope = scopes.of(
+    holder.key,
+    teamId === undefined ? undefined : unit.find('team', teamId),
+    at,
+  );
   let funds = unit.funds(holder, scope);
   for (const metered of usage) {
     const amount = Math.min(metered.charge, spendable(funds, unit.held));

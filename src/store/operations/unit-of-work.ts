@@ -62,51 +62,52 @@ export interface AccountUse {
   readonly storedBytes: number;
 }
 
+/** Records that have an identifier, by their kinds. */
+export interface RecordsByKind {
+  account: Account;
+  key: ApiKey;
+  team: Team;
+  window: BudgetWindow;
+  task: Task;
+  delivery: Delivery;
+}
+export type RecordKind = keyof RecordsByKind;
+
 /** The records that operations of one transaction read and change. Each driver reads and writes them in its own way. */
 export abstract class UnitOfWork {
   /** Credits reserved in memory for requests in progress. */
   abstract readonly held: ActiveReservations;
 
-  abstract findAccount(id: string): Account | undefined;
-  abstract findKey(id: string): ApiKey | undefined;
-  abstract findTeam(id: string): Team | undefined;
-  abstract findTask(id: string): Task | undefined;
+  abstract find<Kind extends RecordKind>(kind: Kind, id: string): RecordsByKind[Kind] | undefined;
   abstract findTaskByIdempotencyKey(accountId: string, key: string): Task | undefined;
   abstract keysOfTeam(team: Team): Iterable<ApiKey>;
   abstract useOf(accountId: string): AccountUse;
-  protected abstract findWindow(id: string): BudgetWindow | undefined;
   /** All windows of the holder and the period of a window. */
   protected abstract windowsLike(window: BudgetWindow): readonly BudgetWindow[];
 
   /** Sets a new or a changed record. @throws Failure 409 for a name or a hash that another has */
-  abstract putAccount(account: Account): void;
-  abstract putKey(key: ApiKey): void;
-  abstract putTeam(team: Team): void;
-  /** @param before undefined for a new task */
-  abstract putTask(task: Task, before: Task | undefined): void;
-  abstract putDelivery(delivery: Delivery): void;
+  abstract put<Kind extends RecordKind>(kind: Kind, record: RecordsByKind[Kind]): void;
   abstract addAsset(asset: Asset): void;
   /** Marks the inputs of an ended task, which can be deleted. */
   abstract spendInputs(taskId: string): void;
   /** Makes all nodes read an account, a key or a team again. */
   abstract revise(id: string): void;
-  protected abstract putWindow(window: BudgetWindow): void;
   protected abstract removeWindow(id: string): void;
   protected abstract addEntry(entry: NewEntry): void;
   protected abstract addDailyCharge(entry: NewEntry): void;
   protected abstract addUsageRow(addition: UsageAddition): void;
 
-  /** @throws Failure 404 `account_not_found` */
-  account(id: string): Account {
-    const account = this.findAccount(id);
-    if (!account) throw notFound('account', id);
-    return account;
+  /** @throws Failure 404, such as `account_not_found` */
+  get<Kind extends Exclude<RecordKind, 'window'>>(kind: Kind, id: string): RecordsByKind[Kind] {
+    const record = this.find(kind, id);
+    if (!record) throw notFound(kind, id);
+    return record;
   }
 
   /** @throws Failure 404 if the account does not exist, or has no such key */
   holder({ accountId, keyId }: Payer): KeyHolder {
-    const account = this.account(accountId);
-    const key = this.findKey(keyId);
+    const account = this.get('account', accountId);
+    const key = this.find('key', keyId);
     if (key?.accountId !== accountId) throw notFound('key', keyId);
     return { account, key };
   }
@@ -117,19 +118,19 @@ export abstract class UnitOfWork {
     const { teamId, windows } = scope;
     return {
       ...holder,
-      team: teamId === null ? undefined : this.findTeam(teamId),
-      windows: windows.map((id) => this.findWindow(id) ?? emptyWindow(id, holder.account.id)),
+      team: teamId === null ? undefined : this.find('team', teamId),
+      windows: windows.map((id) => this.find('window', id) ?? emptyWindow(id, holder.account.id)),
     };
   }
 
   /** Sets the funds after a reservation or a charge. */
   putFunds({ account, key, team, windows = [] }: Funds): void {
-    this.putAccount(account);
-    this.putKey(key);
-    if (team) this.putTeam(team);
+    this.put('account', account);
+    this.put('key', key);
+    if (team) this.put('team', team);
     for (const window of windows) {
-      const isNew = this.findWindow(window.id) === undefined;
-      this.putWindow(window);
+      const isNew = this.find('window', window.id) === undefined;
+      this.put('window', window);
       if (isNew) this.#removeWindowsBefore(window);
     }
   }

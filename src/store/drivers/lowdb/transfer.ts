@@ -5,18 +5,10 @@ import { type ArchivedBody, findArchivedDelivery } from './records/archiver.ts';
 import type { LowdbDocuments } from './records/documents.ts';
 import type { Records } from './records/records.ts';
 import type { Transaction } from './records/transaction.ts';
-import type { Change } from './state/state.ts';
+import { type Change, COLLECTION_OF } from './state/state.ts';
 
-/** Collections whose rows are copied as they are, by the kinds of records. */
-const COLLECTION_OF = {
-  account: 'accounts',
-  team: 'teams',
-  key: 'keys',
-  window: 'windows',
-  config: 'config',
-  usage: 'usage',
-  upload: 'assets',
-} as const;
+/** Kinds of records whose rows are copied as they are. */
+const COPIED = ['account', 'team', 'key', 'window', 'config', 'usage'] as const;
 
 /** Changes that one commit has at most. */
 const MAX_CHANGES = 1000;
@@ -53,9 +45,9 @@ export class LowdbTransfer implements Transfer {
 
   *#recordsInMemory(): Generator<TransferRecord> {
     const { state } = this.#records;
-    for (const [kind, name] of Object.entries(COLLECTION_OF)) {
-      if (kind === 'upload') continue;
-      for (const row of state[name].rows.values()) yield { kind, row } as TransferRecord;
+    for (const kind of COPIED) {
+      const rows = state[COLLECTION_OF[kind]].rows.values();
+      for (const row of rows) yield { kind, row } as TransferRecord;
     }
     for (const row of state.ledger.rows.values()) yield { kind: 'ledger', row };
     for (const row of state.assets.rows.values()) {

@@ -153,9 +153,9 @@ function requeueTasks(ids: readonly string[], node: string, at: number): Operati
     needs: { tasks: ids },
     apply(unit) {
       for (const id of ids) {
-        const task = unit.findTask(id);
+        const task = unit.find('task', id);
         if (task?.status !== 'processing' || task.node !== node) continue;
-        unit.putTask(transition(task, 'pending', at), task);
+        unit.put('task', transition(task, 'pending', at));
       }
     },
   };
@@ -183,7 +183,7 @@ function recordAttempt(
       if (!row) throw notFound('delivery', known.id);
       const delivery = withAttempt(row.delivery, known, attempt, outcome);
       if (row.node !== null && !mayRecord(row.node)) throw deliveryLost(known);
-      batch.putDelivery(delivery);
+      batch.put('delivery', delivery);
       return delivery;
     },
   };

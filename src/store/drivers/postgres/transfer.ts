@@ -1,39 +1,20 @@
-import { type Asset, countsAsStored } from '../../asset.ts';
+import type { Asset } from '../../asset.ts';
 import { notEmpty } from '../../errors.ts';
 import { type LedgerEntry, NO_USAGE, type UsageRow } from '../../ledger.ts';
-import { isTerminal, TASK_STATES, type TaskState } from '../../task.ts';
+import { TASK_STATES } from '../../task.ts';
 import type { Transfer, TransferRecord } from '../../transfer.ts';
 import { readEntries, writeEntry } from './config-store.ts';
-import {
-  BEGIN,
-  type Connection,
-  type Database,
-  type Row,
-  type Statement,
-} from './database/database.ts';
+import { BEGIN, type Connection, type Database, type Row } from './database/database.ts';
 import { documentOf, insertDocuments } from './document-table.ts';
 import { tasksIn } from './readers/reader.ts';
 import { Batch } from './transactions/batch.ts';
-import {
-  ACCOUNTS,
-  type AccountRow,
-  bytesOf,
-  DELIVERIES,
-  ESCROWS,
-  KEYS,
-  NEW_ACCOUNT,
-  TASKS,
-  TEAMS,
-  WINDOWS,
-} from './transactions/rows.ts';
+import { ACCOUNTS, DELIVERIES, ESCROWS, KEYS, TASKS, TEAMS, WINDOWS } from './transactions/rows.ts';
 import { ASSETS, entryOf, insertCopiedEntries, usageOf } from './transactions/sums.ts';
 
 /** Rows that one query reads or writes. */
 const PAGE = 500;
 
 const TASKS_IN_ORDER = tasksIn(TASK_STATES, 'seq > $1', `ORDER BY seq LIMIT ${PAGE}`);
-
-type TaskRecord = Extract<TransferRecord, { readonly kind: 'task' }>;
 
 /** Copies whole stores out of and into a schema. */
 export class PostgresTransfer implements Transfer {
@@ -160,8 +141,6 @@ async function* pagesOf(
 /** Rows on their way into a schema. */
 class Copy {
   readonly #connection: Connection;
-  /** Written at the end, when their sums over tasks and files are known. */
-  readonly #accounts = new Map<string, AccountRow>();
   #batch = new Batch();
   #entries: LedgerEntry[] = [];
   #size = 0;
@@ -174,80 +153,49 @@ class Copy {
     if (record.kind === 'config') await writeEntry(this.#connection, record.row);
     else if (record.kind === 'document') await insertDocuments(this.#connection, [record.row]);
     else if (record.kind === 'ledger') this.#entries.push(record.row);
-    else this.#batch.run((batch) => this.#put(batch, record));
+    // Escrows are those of requests in progress, which end with the process.
+    else if (record.kind !== 'escrow') this.#batch.run((batch) => putRecord(batch, record));
     this.#size += 1;
     if (this.#size >= PAGE) await this.#flush();
   }
 
   async finish(): Promise<void> {
-    this.#batch.run((batch) => {
-      for (const row of this.#accounts.values()) batch.accounts.put(row);
-    });
     await this.#flush();
     await this.#connection.query(
       `SELECT setval(pg_get_serial_sequence('$schema.ledger', 'id'), max(id)) FROM $schema.ledger`,
     );
   }
 
-  #put(
-    batch: Batch,
-    record: Exclude<TransferRecord, { readonly kind: 'ledger' | 'config' | 'document' }>,
-  ): void {
-    switch (record.kind) {
-      case 'account': {
-        const { row: account } = record;
-        this.#accounts.set(account.id, { id: account.id, account, ...NEW_ACCOUNT });
-        break;
-      }
-      case 'usage':
-        batch.usage.push(usageAddition(record.row));
-        break;
-      case 'upload':
-        this.#addAsset(batch, record.row);
-        break;
-      case 'task':
-        this.#addTask(batch, record);
-        break;
-      case 'escrow':
-        // Of requests in progress, which end with the process.
-        break;
-      case 'team':
-      case 'key':
-      case 'window':
-        batch[`${record.kind}s`].put(record.row as never);
-    }
-  }
-
-  #addTask(batch: Batch, { row: task, assets, delivery }: TaskRecord): void {
-    batch.tasks.put(task);
-    const state: TaskState = task.status;
-    const bytes = isTerminal(state) ? 'endedBytes' : 'requestBytes';
-    this.#change(task.accountId, (row) => ({
-      ...row,
-      tasks: { ...row.tasks, [state]: row.tasks[state] + 1 },
-      [bytes]: row[bytes] + bytesOf(task),
-    }));
-    for (const asset of assets) this.#addAsset(batch, asset);
-    if (delivery) batch.deliveries.put({ id: delivery.id, delivery, node: null });
-  }
-
-  #addAsset(batch: Batch, asset: Asset): void {
-    batch.assets.push(asset);
-    const bytes = countsAsStored(asset) ? 'storedBytes' : 'resultBytes';
-    this.#change(asset.accountId, (row) => ({ ...row, [bytes]: row[bytes] + asset.bytes }));
-  }
-
-  #change(accountId: string, change: (row: AccountRow) => AccountRow): void {
-    this.#accounts.set(accountId, change(this.#accounts.get(accountId)!));
-  }
-
   async #flush(): Promise<void> {
-    const statements: Statement[] = this.#batch.statements();
+    const statements = this.#batch.statements();
     if (this.#entries.length > 0) statements.push(insertCopiedEntries(this.#entries));
     for (const { text, values } of statements) await this.#connection.query(text, values);
-    this.#batch = new Batch();
+    const { accounts } = this.#batch;
+    accounts.written();
+    this.#batch = new Batch(accounts);
     this.#entries = [];
     this.#size = 0;
+  }
+}
+
+function putRecord(
+  batch: Batch,
+  record: Exclude<TransferRecord, { readonly kind: 'ledger' | 'config' | 'document' | 'escrow' }>,
+): void {
+  switch (record.kind) {
+    case 'usage':
+      batch.usage.push(usageAddition(record.row));
+      break;
+    case 'upload':
+      batch.addAsset(record.row);
+      break;
+    case 'task':
+      batch.put('task', record.row);
+      for (const asset of record.assets) batch.addAsset(asset);
+      if (record.delivery) batch.put('delivery', record.delivery);
+      break;
+    default:
+      batch.put(record.kind, record.row);
   }
 }
 

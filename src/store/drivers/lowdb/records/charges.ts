@@ -8,7 +8,7 @@ import {
   utcDayOf,
 } from '../../../ledger.ts';
 import type { CommitQueue } from '../journal/commit-queue.ts';
-import { type Change, type ChargeRow, findKeyHolder, fundsIn, type State } from '../state/state.ts';
+import type { Change, ChargeRow, State } from '../state/state.ts';
 import { Reservations } from './reservations.ts';
 import { Transaction } from './transaction.ts';
 
@@ -174,13 +174,15 @@ export class PendingCharges {
     this.#reservations.add(charge, -charge.amount);
     const transaction = new Transaction(this.#state, this.#reservations.of);
     transaction.changes.push(['charges', order, null]);
-    const before = findKeyHolder(this.#state, charge);
+    const account = transaction.find('account', charge.accountId);
+    const key = transaction.find('key', charge.keyId);
     // A failed write may have reverted the creation of the account or a grant of credits.
-    if (before) {
+    if (account && key?.accountId === account.id) {
+      const before = { account, key };
       // Budgets may have been lowered since the charge; the account's credits have not.
       const available = accountFunds(before, this.#reservations.of);
       const amount = Math.max(0, Math.min(charge.amount, available));
-      const funds = spend(fundsIn(this.#state, before, scope), amount);
+      const funds = spend(transaction.funds(before, scope), amount);
       if (amount > 0) {
         transaction.putFunds(funds);
         transaction.dailyCharge(funds, { model, requests: paid, amount }, at);

@@ -1,23 +1,22 @@
 import { accountFunds, checkAmount, checkFunds, spendable } from '../../../funds.ts';
 import { carryForward, LEDGER_SLACK, MAX_DELETED_USAGE } from '../../../ledger.ts';
 import type { KeyHolder, Store } from '../../../store.ts';
-import { fundsIn } from '../state/state.ts';
 import type { Records } from './records.ts';
 
 /** The methods that reserve and charge credits of requests. */
 export function creditMethods(records: Records) {
-  const { bookedState, reservations, charges, commits, now, onCharge } = records;
+  const { booked, reservations, charges, commits, now, onCharge } = records;
   /** Team and windows in which credits that are reserved now will count. */
   const scopeOf = ({ key }: KeyHolder) => {
-    const team = key.teamId === undefined ? undefined : bookedState.teamById.get(key.teamId);
+    const team = key.teamId === undefined ? undefined : booked.find('team', key.teamId);
     return records.scopes.of(key, team, now());
   };
   return {
     async reserve(accountId, keyId, amount) {
       const payer = { accountId, keyId };
-      const holder = records.holder(payer, bookedState);
+      const holder = booked.holder(payer);
       const scope = scopeOf(holder);
-      checkFunds(fundsIn(bookedState, holder, scope), amount, reservations.of, now());
+      checkFunds(booked.funds(holder, scope), amount, reservations.of, now());
       // A free request has no charge to lose: its usage is kept in memory until it can be written.
       if (amount > 0) {
         if (commits.failure) throw commits.failure;
@@ -27,7 +26,7 @@ export function creditMethods(records: Records) {
     },
     async settle(source, metered) {
       checkAmount(metered.charge, 'charge');
-      const holder = records.holder(source, bookedState);
+      const holder = booked.holder(source);
       const isReserved = 'id' in source;
       if (isReserved && !reservations.end(source.id)) return 0;
       records.checkOpen();
@@ -38,7 +37,7 @@ export function creditMethods(records: Records) {
         : 0;
       let amount = metered.charge;
       if (amount > reserved) {
-        const funds = fundsIn(bookedState, holder, scope);
+        const funds = booked.funds(holder, scope);
         amount = Math.min(amount, Math.max(reserved, spendable(funds, reservations.of)));
       }
       if (amount > 0) onCharge?.(source);

@@ -1,12 +1,10 @@
 import { Failure } from '../../../../failure.ts';
 import { BudgetScopes, type Payer } from '../../../budgets.ts';
-import { notFound } from '../../../errors.ts';
 import { newId } from '../../../identifier.ts';
-import type { Operation } from '../../../operations/unit-of-work.ts';
-import type { KeyHolder } from '../../../store.ts';
+import type { Operation, UnitOfWork } from '../../../operations/unit-of-work.ts';
 import type { Archive } from '../archive/archive.ts';
 import type { CommitQueue } from '../journal/commit-queue.ts';
-import { findKeyHolder, type State } from '../state/state.ts';
+import type { State } from '../state/state.ts';
 import type { TaskArchiver } from './archiver.ts';
 import { PendingCharges } from './charges.ts';
 import { Reservations } from './reservations.ts';
@@ -24,6 +22,8 @@ interface RecordsOptions
 export class Records {
   /** State without the charges that are not booked yet. */
   readonly bookedState: State;
+  /** Reads the records of that state. */
+  readonly booked: UnitOfWork;
   readonly commits: CommitQueue;
   /** Ended tasks on disk. */
   readonly archive: Archive;
@@ -43,6 +43,7 @@ export class Records {
   constructor(options: RecordsOptions) {
     const { state, commits, archive, archiver, backlogFailure, now, onCharge } = options;
     this.bookedState = state;
+    this.booked = new Transaction(state, this.reservations.of);
     this.commits = commits;
     this.archive = archive;
     this.archiver = archiver;
@@ -94,17 +95,6 @@ export class Records {
   checkBacklog(): void {
     const failure = this.backlogFailure();
     if (failure) throw failure;
-  }
-
-  /**
-   * @param state with or without the charges that are not booked yet
-   * @throws Failure 404 if the account does not exist, or has no such key
-   */
-  holder({ accountId, keyId }: Payer, state = this.state): KeyHolder {
-    const holder = findKeyHolder(state, { accountId, keyId });
-    if (holder) return holder;
-    if (!state.accountById.get(accountId)) throw notFound('account', accountId);
-    throw notFound('key', keyId);
   }
 
   /** A record as on disk, whose `reserved` includes reservations in memory and charges that are not on disk. */

@@ -6,10 +6,10 @@ import type { Records } from './records.ts';
 export function sessionMethods(records: Records) {
   return {
     async createSession({ hash, accountId, keyId, expiresAt }) {
-      records.holder({ accountId, keyId });
       const { sessions, sessionsOfKey } = records.state;
       const createdAt = records.now();
       const transaction = records.begin();
+      transaction.holder({ accountId, keyId });
       const { changes } = transaction;
       for (const [order, session] of sessions.rows) {
         if (session.expiresAt <= createdAt) changes.push(['sessions', order, null]);

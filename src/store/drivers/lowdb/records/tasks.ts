@@ -174,7 +174,7 @@ export function deliveryMethods(records: Records) {
       }
       const delivery = withAttempt(stored, known, attempt, outcome);
       const transaction = records.begin();
-      transaction.putDelivery(delivery);
+      transaction.put('delivery', delivery);
       await records.commit(transaction);
       claimed.delete(known.id);
       return delivery;

@@ -1,19 +1,20 @@
 import type { Account, ApiKey, Team } from '../../../account.ts';
 import type { Asset } from '../../../asset.ts';
 import type { BudgetWindow } from '../../../budgets.ts';
-import type { Delivery } from '../../../delivery.ts';
 import { accountExists, assetExists, keyExists, teamExists } from '../../../errors.ts';
 import type { ActiveReservations } from '../../../funds.ts';
 import { addCounts, NO_USAGE, utcDayOf } from '../../../ledger.ts';
 import {
   type AccountUse,
   type NewEntry,
+  type RecordKind,
+  type RecordsByKind,
   UnitOfWork,
   type UsageAddition,
 } from '../../../operations/unit-of-work.ts';
 import type { Task } from '../../../task.ts';
 import type { SegmentRecord } from '../archive/segment.ts';
-import { type Change, compositeKey, type State } from '../state/state.ts';
+import { type Change, COLLECTION_OF, compositeKey, type State } from '../state/state.ts';
 
 /** Changes of one method, built from the records as they are before them. */
 export class Transaction extends UnitOfWork {
@@ -27,20 +28,8 @@ export class Transaction extends UnitOfWork {
     this.held = held;
   }
 
-  findAccount(id: string): Account | undefined {
-    return this.#state.accountById.get(id);
-  }
-
-  findKey(id: string): ApiKey | undefined {
-    return this.#state.keyById.get(id);
-  }
-
-  findTeam(id: string): Team | undefined {
-    return this.#state.teamById.get(id);
-  }
-
-  findTask(id: string): Task | undefined {
-    return this.#state.taskById.get(id);
+  find<Kind extends RecordKind>(kind: Kind, id: string): RecordsByKind[Kind] | undefined {
+    return this.#state.byId[kind].get(id) as RecordsByKind[Kind] | undefined;
   }
 
   findTaskByIdempotencyKey(accountId: string, key: string): Task | undefined {
@@ -54,7 +43,7 @@ export class Transaction extends UnitOfWork {
   }
 
   useOf(accountId: string): AccountUse {
-    const { id } = this.account(accountId);
+    const { id } = this.get('account', accountId);
     const { openTaskCounts, openRequestBytes, storedBytes } = this.#state;
     return {
       openTasks: openTaskCounts.of(id),
@@ -63,57 +52,31 @@ export class Transaction extends UnitOfWork {
     };
   }
 
-  protected findWindow(id: string): BudgetWindow | undefined {
-    return this.#state.windowById.get(id);
-  }
-
   protected windowsLike({ holderId, period }: BudgetWindow): readonly BudgetWindow[] {
     const group = this.#state.windowsOfHolder.oldest(compositeKey(holderId, period));
     return Array.from(group, ([, window]) => window);
   }
 
-  putAccount(account: Account): void {
-    const { accounts, accountById, accountByName } = this.#state;
-    const order = accountById.order(account.id);
-    if (order === undefined && accountByName.get(account.name)) throw accountExists(account.name);
-    this.changes.push(['accounts', order ?? accounts.newOrder(), account]);
+  put<Kind extends RecordKind>(kind: Kind, record: RecordsByKind[Kind]): void {
+    const order = this.#state.byId[kind].order(record.id);
+    this.#checkUnique(kind, record as never, order);
+    const name = COLLECTION_OF[kind];
+    this.changes.push([name, order ?? this.#state[name].newOrder(), record] as unknown as Change);
   }
 
-  putKey(key: ApiKey): void {
-    const { keys, keyById, keyByHash } = this.#state;
-    const order = keyById.order(key.id);
-    if (order === undefined && keyByHash.get(key.hash)) throw keyExists();
-    this.changes.push(['keys', order ?? keys.newOrder(), key]);
-  }
-
-  putTeam(team: Team): void {
-    const { teams, teamById, teamByName } = this.#state;
-    const order = teamById.order(team.id);
-    const same = teamByName.order(compositeKey(team.accountId, team.name));
+  #checkUnique(kind: RecordKind, record: Account & ApiKey & Team, own: number | undefined): void {
+    const { accountByName, keyByHash, teamByName } = this.#state;
+    const { name, hash, accountId, removedAt } = record;
+    const isTaken = (order: number | undefined) => order !== undefined && order !== own;
+    if (kind === 'account' && isTaken(accountByName.order(name))) throw accountExists(name);
+    if (kind === 'key' && isTaken(keyByHash.order(hash))) throw keyExists();
     // The end of a request may charge a removed team, whose name another has since.
-    const isTaken = team.removedAt === null && same !== undefined && same !== order;
-    if (isTaken) throw teamExists(team.name);
-    this.changes.push(['teams', order ?? teams.newOrder(), team]);
-  }
-
-  protected putWindow(window: BudgetWindow): void {
-    const { windows, windowById } = this.#state;
-    this.changes.push(['windows', windowById.order(window.id) ?? windows.newOrder(), window]);
+    if (kind !== 'team' || removedAt !== null) return;
+    if (isTaken(teamByName.order(compositeKey(accountId, name)))) throw teamExists(name);
   }
 
   protected removeWindow(id: string): void {
     this.changes.push(['windows', this.#state.windowById.order(id)!, null]);
-  }
-
-  putTask(task: Task): void {
-    const { tasks, taskById } = this.#state;
-    this.changes.push(['tasks', taskById.order(task.id) ?? tasks.newOrder(), task]);
-  }
-
-  putDelivery(delivery: Delivery): void {
-    const { deliveries, deliveryById } = this.#state;
-    const order = deliveryById.order(delivery.id) ?? deliveries.newOrder();
-    this.changes.push(['deliveries', order, delivery]);
   }
 
   addAsset(asset: Asset): void {

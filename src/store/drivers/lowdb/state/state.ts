@@ -1,13 +1,11 @@
 import type { Account, ApiKey, Session, Team } from '../../../account.ts';
 import type { Alert, HeldClaim } from '../../../alert.ts';
 import { type Asset, countsAsStored } from '../../../asset.ts';
-import { type BudgetScope, type BudgetWindow, emptyWindow, type Payer } from '../../../budgets.ts';
+import type { BudgetScope, BudgetWindow } from '../../../budgets.ts';
 import type { ConfigEntry } from '../../../config-entry.ts';
 import type { Delivery } from '../../../delivery.ts';
 import type { Document } from '../../../document.ts';
-import type { Funds } from '../../../funds.ts';
 import { type LedgerEntry, type UsageCounts, type UsageRow, utcDayOf } from '../../../ledger.ts';
-import type { KeyHolder } from '../../../store.ts';
 import { TagSets } from '../../../tags.ts';
 import { approximateSize, isTerminal, type Task } from '../../../task.ts';
 import { NO_TASK } from '../archive/layout.ts';
@@ -55,6 +53,13 @@ export const COLLECTIONS = [
   'documents' as const,
 ];
 export type Collection = (typeof COLLECTIONS)[number];
+
+/** Collections whose rows are records, by the kinds of these. */
+export const COLLECTION_OF = {
+  ...({ account: 'accounts', team: 'teams', key: 'keys', window: 'windows' } as const),
+  ...({ task: 'tasks', delivery: 'deliveries', config: 'config', usage: 'usage' } as const),
+  upload: 'assets',
+} as const;
 
 type RowOf<Name extends Collection> = State[Name] extends Table<infer Row> ? Row : never;
 
@@ -104,27 +109,6 @@ export function compositeKey(...parts: readonly (string | null)[]): string {
 }
 
 const documentKind = ({ accountId, kind }: DocumentRow) => compositeKey(accountId, kind);
-
-/** A key with its account; undefined if there is no such account, or the key belongs to another. */
-export function findKeyHolder(
-  { accountById, keyById }: State,
-  { accountId, keyId }: Payer,
-): KeyHolder | undefined {
-  const account = accountById.get(accountId);
-  const key = keyById.get(keyId);
-  return account && key?.accountId === accountId ? { account, key } : undefined;
-}
-
-/** A key holder with the team and the windows of a charge. */
-export function fundsIn(state: State, holder: KeyHolder, scope: BudgetScope | undefined): Funds {
-  if (!scope) return holder;
-  const { teamId, windows } = scope;
-  return {
-    ...holder,
-    team: teamId === null ? undefined : state.teamById.get(teamId),
-    windows: windows.map((id) => state.windowById.get(id) ?? emptyWindow(id, holder.account.id)),
-  };
-}
 
 /** All records in memory, with their indexes. */
 export class State {
@@ -242,6 +226,12 @@ export class State {
   readonly openDocuments = this.documents.group(({ isOpen, kind }) => (isOpen ? kind : ''));
   readonly documentCounts = this.documents.sum((row) => [documentKind(row), 1]);
   readonly documentBytes = this.documents.sum((row) => [documentKind(row), row.bytes]);
+
+  /** Records by their identifiers, by their kinds. */
+  readonly byId = {
+    ...{ account: this.accountById, key: this.keyById, team: this.teamById },
+    ...{ window: this.windowById, task: this.taskById, delivery: this.deliveryById },
+  };
 
   /** Totals of all accounts, in micro-credits. */
   readonly credits = { granted: 0, reserved: 0, spent: 0 };

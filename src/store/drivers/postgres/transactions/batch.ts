@@ -8,14 +8,15 @@ import { addCounts, NO_USAGE } from '../../../ledger.ts';
 import {
   type AccountUse,
   type NewEntry,
+  type RecordKind,
+  type RecordsByKind,
   UnitOfWork,
   type UsageAddition,
 } from '../../../operations/unit-of-work.ts';
 import type { TagSets } from '../../../tags.ts';
 import type { Task } from '../../../task.ts';
 import type { PreparingConnection, Statement } from '../database/database.ts';
-import { encodeText } from '../database/text.ts';
-import { lockAccounts, type RowNeeds, readRows, type Wanted } from './reads.ts';
+import { lockAccounts, type RowNeeds, readRows, wantedBy } from './reads.ts';
 import {
   ACCOUNTS,
   type AccountRow,
@@ -32,6 +33,8 @@ import {
 import { insertAssets, insertEntries, type UsageSum, upsertCharges, upsertUsage } from './sums.ts';
 import { Additions, Records } from './table.ts';
 
+const SPEND_INPUTS = `UPDATE $schema.assets SET input = 'spent' WHERE task_id = ANY($1::text[]) AND input = 'needed'`;
+const REVISE = 'UPDATE $schema.revision SET number = number + 1';
 const SETS_OF_DAY =
   'SELECT DISTINCT tags FROM $schema.tagged_usage WHERE account_id = $1 AND day = $2';
 
@@ -44,7 +47,7 @@ export interface RowOperation<Result> {
 /** The rows of one transaction, on which operations run one after the other. */
 export class Batch extends UnitOfWork {
   readonly held = () => 0;
-  readonly accounts = new Records(ACCOUNTS);
+  readonly accounts: Records<AccountRow>;
   readonly keys = new Records(KEYS);
   readonly teams = new Records(TEAMS);
   readonly windows = new Records(WINDOWS);
@@ -52,14 +55,20 @@ export class Batch extends UnitOfWork {
   readonly deliveries = new Records(DELIVERIES);
   readonly escrows = new Records(ESCROWS);
   readonly folds = new Records(FOLDS);
-  readonly entries = new Additions<NewEntry>();
-  readonly charges = new Additions<NewEntry>();
-  readonly usage = new Additions<UsageSum>();
-  readonly assets = new Additions<Asset>();
+  readonly entries = new Additions<NewEntry>((rows) => [insertEntries(rows)]);
+  readonly charges = new Additions<NewEntry>((rows) => [upsertCharges(rows)]);
+  readonly usage = new Additions<UsageSum>(upsertUsage);
+  readonly assets = new Additions<Asset>((rows) => [insertAssets(rows)]);
   /** Tasks that have ended: their inputs can be deleted. */
-  readonly endedTasks = new Additions<string>();
+  readonly endedTasks = new Additions<string>((ids) => [{ text: SPEND_INPUTS, values: [ids] }]);
   /** Changes that nodes must see in what they keep in memory. */
-  readonly revisions = new Additions<string>();
+  readonly revisions = new Additions<string>(() => [{ text: REVISE }]);
+
+  /** @param accounts those of a former batch, whose statements were executed */
+  constructor(accounts = new Records(ACCOUNTS)) {
+    super();
+    this.accounts = accounts;
+  }
 
   get #parts() {
     const { accounts, keys, teams, windows, tasks, deliveries, escrows, folds } = this;
@@ -86,22 +95,7 @@ export class Batch extends UnitOfWork {
 
   /** Locks the accounts in the order of their identifiers, and reads what the operations need. */
   async load(connection: PreparingConnection, needs: readonly RowNeeds[]): Promise<void> {
-    const all = (name: Exclude<keyof RowNeeds, 'idempotency'>) => [
-      ...new Set(needs.flatMap((need) => need[name] ?? [])),
-    ];
-    const wanted: Wanted = {
-      accounts: all('accounts'),
-      keys: all('keys'),
-      teams: all('teams'),
-      members: all('members'),
-      tasks: all('tasks'),
-      deliveries: all('deliveries'),
-      escrows: all('escrows'),
-      folds: all('folds'),
-      idempotency: needs.flatMap(({ idempotency = [] }) =>
-        idempotency.map(({ accountId, key }) => ({ accountId, key: encodeText(key) })),
-      ),
-    };
+    const wanted = wantedBy(needs);
     const lock = lockAccounts(wanted);
     const read = readRows(wanted);
     // Sent at once: the second statement sees what was committed before the locks.
@@ -139,35 +133,14 @@ export class Batch extends UnitOfWork {
 
   /** The statements that write all changes. They can run as one: none reads what another writes. */
   statements(): Statement[] {
-    const statements = this.#parts.flatMap((records) => records.statements());
-    if (this.entries.all.length > 0) statements.push(insertEntries(this.entries.all));
-    if (this.charges.all.length > 0) statements.push(upsertCharges(this.charges.all));
-    if (this.usage.all.length > 0) statements.push(...upsertUsage(this.usage.all));
-    if (this.assets.all.length > 0) statements.push(insertAssets(this.assets.all));
-    if (this.endedTasks.all.length > 0) {
-      const text = `UPDATE $schema.assets SET input = 'spent' WHERE task_id = ANY($1::text[]) AND input = 'needed'`;
-      statements.push({ text, values: [this.endedTasks.all] });
-    }
-    if (this.revisions.all.length > 0) {
-      statements.push({ text: 'UPDATE $schema.revision SET number = number + 1' });
-    }
-    return statements;
+    return [...this.#parts, ...this.#additions].flatMap((part) => part.statements());
   }
 
-  findAccount(id: string): Account | undefined {
-    return this.accounts.get(id)?.account;
-  }
-
-  findKey(id: string): ApiKey | undefined {
-    return this.keys.get(id);
-  }
-
-  findTeam(id: string): Team | undefined {
-    return this.teams.get(id);
-  }
-
-  findTask(id: string): Task | undefined {
-    return this.tasks.get(id);
+  find<Kind extends RecordKind>(kind: Kind, id: string): RecordsByKind[Kind] | undefined;
+  find(kind: RecordKind, id: string): RecordsByKind[RecordKind] | undefined {
+    if (kind === 'account') return this.accounts.get(id)?.account;
+    if (kind === 'delivery') return this.deliveries.get(id)?.delivery;
+    return this[`${kind}s`].get(id);
   }
 
   findTaskByIdempotencyKey(accountId: string, key: string): Task | undefined {
@@ -185,10 +158,6 @@ export class Batch extends UnitOfWork {
     return { openTasks: tasks.pending + tasks.processing, requestBytes, storedBytes };
   }
 
-  protected findWindow(id: string): BudgetWindow | undefined {
-    return this.windows.get(id);
-  }
-
   protected windowsLike(window: BudgetWindow): readonly BudgetWindow[] {
     return this.windows
       .values()
@@ -202,21 +171,19 @@ export class Batch extends UnitOfWork {
     return row;
   }
 
-  putAccount(account: Account): void {
-    const { id } = account;
-    this.accounts.put({ ...(this.accounts.get(id) ?? NEW_ACCOUNT), id, account });
+  put<Kind extends RecordKind>(kind: Kind, record: RecordsByKind[Kind]): void {
+    const { id } = record;
+    if (kind === 'account') {
+      const row = this.accounts.get(id) ?? NEW_ACCOUNT;
+      this.accounts.put({ ...row, id, account: record as Account });
+    } else if (kind === 'delivery') {
+      this.deliveries.put({ id, delivery: record as Delivery, node: null });
+    } else if (kind === 'task') this.#putTask(record as Task);
+    else this[`${kind as 'key' | 'team' | 'window'}s`].put(record as never);
   }
 
   #change(id: string, change: Partial<Omit<AccountRow, 'account' | 'id'>>): void {
     this.accounts.put({ ...this.#row(id), ...change });
-  }
-
-  putKey(key: ApiKey): void {
-    this.keys.put(key);
-  }
-
-  putTeam(team: Team): void {
-    this.teams.put(team);
   }
 
   /** @param held change of what nodes hold of the account */
@@ -226,16 +193,13 @@ export class Batch extends UnitOfWork {
     if (held !== 0) this.#change(id, { held: this.#row(id).held + held });
   }
 
-  protected putWindow(window: BudgetWindow): void {
-    this.windows.put(window);
-  }
-
   protected removeWindow(id: string): void {
     this.windows.remove(id);
   }
 
   /** Sets a task in a next state, with the counts of its account. */
-  putTask(task: Task, before: Task | undefined): void {
+  #putTask(task: Task): void {
+    const before = this.tasks.get(task.id);
     const row = this.#row(task.accountId);
     const tasks = { ...row.tasks };
     let { requestBytes, endedBytes } = row;
@@ -248,10 +212,6 @@ export class Batch extends UnitOfWork {
     else endedBytes += bytesOf(task);
     this.#change(task.accountId, { tasks, requestBytes, endedBytes });
     this.tasks.put(task);
-  }
-
-  putDelivery(delivery: Delivery): void {
-    this.deliveries.put({ id: delivery.id, delivery, node: null });
   }
 
   /** Adds an asset, with its bytes to the sums of its account. */

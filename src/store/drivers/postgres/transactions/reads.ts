@@ -1,5 +1,6 @@
 import type { Needs } from '../../../operations/unit-of-work.ts';
 import type { Statement } from '../database/database.ts';
+import { encodeText } from '../database/text.ts';
 import { ACCOUNTS } from './rows.ts';
 
 /** Rows that an operation of this driver needs. The accounts that they belong to are locked. */
@@ -10,8 +11,24 @@ export interface RowNeeds extends Needs {
   readonly folds?: readonly string[];
 }
 
+const KINDS = [
+  ...(['accounts', 'keys', 'teams', 'members', 'tasks', 'deliveries', 'escrows', 'folds'] as const),
+];
+
 /** What the operations of one transaction need. */
-export type Wanted = Required<RowNeeds>;
+type Wanted = Required<RowNeeds>;
+
+/** The identifiers of all operations, each once. */
+export function wantedBy(needs: readonly RowNeeds[]): Wanted {
+  const ids = KINDS.map(
+    (kind) => [kind, [...new Set(needs.flatMap((need) => need[kind] ?? []))]] as const,
+  );
+  const idempotency = needs.flatMap((need) => need.idempotency ?? []);
+  return {
+    ...(Object.fromEntries(ids) as Record<(typeof KINDS)[number], string[]>),
+    idempotency: idempotency.map(({ accountId, key }) => ({ accountId, key: encodeText(key) })),
+  };
+}
 
 /** Values of a statement, with the text that stands for each. */
 class Parameters {

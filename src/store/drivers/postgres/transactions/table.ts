@@ -129,6 +129,15 @@ export class Records<Item extends { readonly id: string }> {
     this.#staged.clear();
   }
 
+  /** Goes on after the statements were executed. */
+  written(): void {
+    for (const [id, record] of this.#changed) {
+      if (record) this.#stored.set(id, record);
+      else this.#stored.delete(id);
+    }
+    this.#changed.clear();
+  }
+
   statements(): Statement[] {
     const added: Item[] = [];
     const changed: Item[] = [];
@@ -152,8 +161,14 @@ export class Records<Item extends { readonly id: string }> {
 
 /** Rows that are only added, or lists of work at the end of a transaction. */
 export class Additions<Row> {
+  readonly #write: (rows: readonly Row[]) => readonly Statement[];
   readonly #kept: Row[] = [];
   #staged: Row[] = [];
+
+  /** @param write the statements for all rows, of which there is one at least */
+  constructor(write: (rows: readonly Row[]) => readonly Statement[]) {
+    this.#write = write;
+  }
 
   get all(): readonly Row[] {
     return this.#kept;
@@ -175,5 +190,9 @@ export class Additions<Row> {
 
   drop(): void {
     this.#staged = [];
+  }
+
+  statements(): readonly Statement[] {
+    return this.#kept.length > 0 ? this.#write(this.#kept) : [];
   }
 }
