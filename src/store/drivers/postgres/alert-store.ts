@@ -6,8 +6,26 @@ import {
   MAX_ALERTS,
 } from '../../alert.ts';
 import type { Store } from '../../store.ts';
-import { decodeText, encodeText } from './database/text.ts';
+import { rowStatement } from './database/arrays.ts';
+import { encodeText } from './database/text.ts';
 import { checkOpen, type PostgresParts } from './parts.ts';
+import { fieldsOf, insertInto } from './transactions/table.ts';
+
+const CLAIMS = fieldsOf<HeldClaim>({
+  subject: ['text', 'subject', 'encoded'],
+  span: ['text', 'window', 'encoded'],
+  level: ['bigint', 'level'],
+  until: ['bigint', 'until'],
+  id: ['text', 'id'],
+  at: ['bigint', 'at'],
+});
+
+const upsertClaims = rowStatement(
+  CLAIMS.columns,
+  (relation) => `${insertInto('alert_claims')(relation)}
+ON CONFLICT (subject) DO UPDATE SET span = excluded.span, level = excluded.level,
+  until = excluded.until, id = excluded.id, at = excluded.at`,
+);
 
 /** The methods for alerts. */
 export function alertMethods(parts: PostgresParts) {
@@ -19,36 +37,16 @@ export function alertMethods(parts: PostgresParts) {
       return database.transaction(async (connection) => {
         // All nodes see the same alert at about the same time: the first one raises it.
         await connection.query('LOCK TABLE $schema.alert_claims IN EXCLUSIVE MODE');
-        const rows = await connection.query<HeldClaim & { readonly span: string }>(
-          `SELECT subject, span, level, until, id, at FROM $schema.alert_claims
-           WHERE subject = ANY($1::text[])`,
+        const rows = await connection.query(
+          'SELECT * FROM $schema.alert_claims WHERE subject = ANY($1::text[])',
           [subjects],
         );
-        const held = new Map(
-          rows.map(({ span, until, at, ...row }) => {
-            const subject = decodeText(row.subject);
-            const times = { until: Number(until), at: Number(at) };
-            return [subject, { ...row, ...times, subject, window: decodeText(span) }];
-          }),
-        );
+        const held = new Map(rows.map(CLAIMS.read).map((claim) => [claim.subject, claim]));
         const decision = decideAlerts(requests, (subject) => held.get(subject), now());
         const { raised, added, claims, changed } = decision;
         if (added.length === 0) return { raised, claims };
-        const column = <Value>(read: (claim: HeldClaim) => Value) => changed.map(read);
-        await connection.query(
-          `INSERT INTO $schema.alert_claims (subject, span, level, until, id, at)
-           SELECT * FROM unnest($1::text[], $2::text[], $3::int[], $4::bigint[], $5::text[], $6::bigint[])
-           ON CONFLICT (subject) DO UPDATE SET span = excluded.span, level = excluded.level,
-             until = excluded.until, id = excluded.id, at = excluded.at`,
-          [
-            column(({ subject }) => encodeText(subject)),
-            column(({ window }) => encodeText(window)),
-            column(({ level }) => level),
-            column(({ until }) => until),
-            column(({ id }) => id),
-            column(({ at }) => at),
-          ],
-        );
+        const { text, values } = upsertClaims(changed);
+        await connection.query(text, values);
         await connection.query(
           'INSERT INTO $schema.alerts (record) SELECT r::json FROM unnest($1::text[]) AS r',
           [added.map((alert) => JSON.stringify(alert))],

@@ -8,7 +8,9 @@ import type {
   RequestSelection,
   RequestStorage,
 } from '../../requests/record.ts';
-import type { Connection, Database } from './database/database.ts';
+import { type Columns, rowStatement } from './database/arrays.ts';
+import type { Database } from './database/database.ts';
+import { insertInto } from './transactions/table.ts';
 
 /** Rows that one statement reads or deletes. */
 const ROWS = 1000;
@@ -25,18 +27,18 @@ export class RequestTable implements RequestStorage {
   }
 
   async add(requests: readonly NewRequest[]): Promise<readonly RequestRecord[]> {
-    const documents = requests.map(({ record }) => record);
     return this.#database.transaction(async (connection) => {
-      const values = columnsOf(documents, documents);
-      const rows = await connection.query<{ readonly number: number }>(
-        `INSERT INTO ${TABLES.records} (id, account_id, key_id, at, record)
-         SELECT id, account_id, key_id, at, record FROM ${UNNEST} ORDER BY position
-         RETURNING number`,
-        values,
-      );
-      const records = documents.map((one, index) => ({ ...one, number: rows[index]!.number }));
-      await addBodies(connection, records, requests);
-      return records;
+      const added = insertRecords(requests);
+      const rows = await connection.query<{ readonly number: number }>(added.text, added.values);
+      const numbered = requests.map(({ record, bodies }, index) => {
+        return { record: { ...record, number: rows[index]!.number }, bodies };
+      });
+      const kept = numbered.filter(({ bodies }) => bodies !== null);
+      if (kept.length > 0) {
+        const { text, values } = insertBodies(kept);
+        await connection.query(text, values);
+      }
+      return numbered.map(({ record }) => record);
     });
   }
 
@@ -105,36 +107,26 @@ export class RequestTable implements RequestStorage {
   }
 }
 
-/** Columns of a batch as a table with the order of its rows. */
-const UNNEST = `unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::json[])
-  WITH ORDINALITY AS batch (id, account_id, key_id, at, record, position)`;
+/** Columns of both tables. */
+const COLUMNS: Columns<NewRequest> = {
+  id: ['text', ({ record }) => record.id],
+  account_id: ['text', ({ record }) => record.account?.id ?? null],
+  key_id: ['text', ({ record }) => record.key?.id ?? null],
+  at: ['bigint', ({ record }) => record.ended_ms],
+};
 
-type Columns = Pick<RequestRecord, 'id' | 'account' | 'key' | 'ended_ms'>;
+const insertRecords = rowStatement<NewRequest>(
+  { ...COLUMNS, record: ['json', ({ record }) => JSON.stringify(record)] },
+  (relation) => `${insertInto('requests')(relation)} RETURNING number`,
+);
 
-function columnsOf(records: readonly Columns[], documents: readonly object[]) {
-  return [
-    records.map(({ id }) => id),
-    records.map(({ account }) => account?.id ?? null),
-    records.map(({ key }) => key?.id ?? null),
-    records.map((record) => record.ended_ms),
-    documents.map((document) => JSON.stringify(document)),
-  ];
-}
-
-async function addBodies(
-  connection: Connection,
-  records: readonly RequestRecord[],
-  requests: readonly NewRequest[],
-): Promise<void> {
-  const kept = records.filter((record) => record.has_bodies);
-  if (kept.length === 0) return;
-  const bodies = requests.flatMap((request) => request.bodies ?? []);
-  await connection.query(
-    `INSERT INTO ${TABLES.bodies} (id, account_id, key_id, at, record, number)
-     SELECT id, account_id, key_id, at, record, ($6::bigint[])[position] FROM ${UNNEST}`,
-    [...columnsOf(kept, bodies), kept.map(({ number }) => number)],
-  );
-}
+const insertBodies = rowStatement<NewRequest>(
+  {
+    ...{ number: ['bigint', ({ record }) => record.number], ...COLUMNS },
+    record: ['json', ({ bodies }) => JSON.stringify(bodies)],
+  },
+  insertInto('request_bodies'),
+);
 
 /** Conditions that follow others. @param values those of the statement so far */
 function conditionsOf(
