@@ -1,6 +1,6 @@
-import { type BackupFile, type Manifest, newManifest } from './manifest.ts';
+import { type BackupFile, MANIFEST, type Manifest, newManifest } from './manifest.ts';
 import { type SourceOptions, sourceFiles } from './sources.ts';
-import type { Target } from './target.ts';
+import { contentOf, type Target } from './target.ts';
 
 export interface BackupOptions extends SourceOptions {
   /** Version of the program. */
@@ -45,7 +45,7 @@ export async function writeBackup(target: Target, options: BackupOptions): Promi
         signal?.throwIfAborted();
         let file = before?.bytes === bytes ? await target.reuse(before) : null;
         if (file === null) {
-          file = await target.copy(source);
+          file = await target.copy({ path, bytes, chunks: () => contentOf(source) });
           report.copiedFiles += 1;
           report.copiedBytes += bytes;
         }
@@ -55,7 +55,14 @@ export async function writeBackup(target: Target, options: BackupOptions): Promi
       }
       report.bytes += bytes;
     }
-    await target.finish(newManifest({ name, program, store, files }));
+    const manifest = Buffer.from(JSON.stringify(newManifest({ name, program, store, files })));
+    await target.copy({
+      ...{ path: MANIFEST, bytes: manifest.length },
+      chunks: async function* () {
+        yield manifest;
+      },
+    });
+    await target.finish();
   } catch (error) {
     await target.abort().catch(() => {});
     throw error;

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { bucketOf } from '../assets/open.ts';
 import type { Config } from '../config/settings/schema.ts';
 import { Failure } from '../failure.ts';
@@ -10,11 +9,10 @@ import {
   invalidBackup,
   isBackupName,
   MANIFEST,
-  MAX_MANIFEST_BYTES,
   type Manifest,
-  parseManifest,
+  readManifest,
 } from './manifest.ts';
-import { beyond, contentOf, type Target } from './target.ts';
+import { beyond, copyChunks, type Target } from './target.ts';
 
 type Bucket = ReturnType<typeof bucketOf>;
 
@@ -73,14 +71,8 @@ export class BucketBackups {
   }
 
   async manifest(name: string): Promise<Manifest> {
-    const parts: Buffer[] = [];
-    let bytes = 0;
-    for await (const chunk of this.#read(`${name}/${MANIFEST}`)) {
-      bytes += chunk.length;
-      if (bytes > MAX_MANIFEST_BYTES) throw invalidBackup(`${this.#url}${name}: too large`);
-      parts.push(chunk);
-    }
-    return parseManifest(Buffer.concat(parts).toString(), `${this.#url}${name}/${MANIFEST}`);
+    const path = `${name}/${MANIFEST}`;
+    return readManifest(this.#read(path), this.#url + path);
   }
 
   read(name: string, { path, from = name }: BackupFile): AsyncGenerator<Buffer, void> {
@@ -104,36 +96,19 @@ export class BucketBackups {
     const newest = (await this.names()).at(-1);
     const former = newest === undefined ? null : await this.manifest(newest).catch(() => null);
     const written: string[] = [];
-    const put = async (
-      path: string,
-      file: Pick<BackupFile, 'bytes' | 'sha256'>,
-      open: () => AsyncGenerator<Buffer, void>,
-    ) => {
-      const key = `${this.#prefix}${name}/${path}`;
-      written.push(key);
-      if (await this.#bucket.put(key, file, open)) return;
-      throw cannotWrite(`${this.#url}${name}/${path}`, new Error('the object exists already'));
-    };
     return {
       ...{ place: this.#url + name, former },
       // The manifest of the former backup names it only once it is there.
       reuse: async (file) => ({ ...file, from: file.from ?? former!.name }),
-      copy: async (source) => {
-        const { path, bytes } = source;
-        const hash = createHash('sha256');
+      copy: async ({ path, chunks }) => {
         // The signature needs the hash first.
-        for await (const chunk of contentOf(source)) hash.update(chunk);
-        const file = { path, bytes, sha256: hash.digest('hex') };
-        await put(path, file, () => contentOf(source));
-        return file;
+        const file = await copyChunks(path, chunks(), async () => {});
+        const key = `${this.#prefix}${name}/${path}`;
+        written.push(key);
+        if (await this.#bucket.put(key, file, chunks)) return file;
+        throw cannotWrite(`${this.#url}${name}/${path}`, new Error('the object exists already'));
       },
-      finish: async (manifest) => {
-        const bytes = Buffer.from(JSON.stringify(manifest));
-        const sha256 = createHash('sha256').update(bytes).digest('hex');
-        await put(MANIFEST, { bytes: bytes.length, sha256 }, async function* () {
-          yield bytes;
-        });
-      },
+      finish: async () => {},
       abort: () => this.#bucket.delete(written),
       prune: (keep) => this.#prune(keep),
       close: async () => {},

@@ -4,14 +4,14 @@ import { Failure } from '../failure.ts';
 import { diskFiles, makeFolder, namesIn, syncFolder } from '../store/files.ts';
 import { lockFolder } from '../store/lock.ts';
 import {
-  type BackupFile,
   cannotWrite,
   isBackupName,
   MANIFEST,
   type Manifest,
   parseManifest,
+  writing,
 } from './manifest.ts';
-import { beyond, contentOf, copyChunks, type SourceFile, type Target } from './target.ts';
+import { beyond, copyChunks, type Target } from './target.ts';
 
 /** Suffix of a backup that is not whole, or is being removed. */
 const PARTIAL = '.partial';
@@ -57,20 +57,6 @@ export async function openFolder(folder: string, name: string): Promise<Target> 
     made.add(dirname(target));
     return target;
   };
-  const write = async (path: string, chunks: AsyncIterable<Buffer>): Promise<BackupFile> => {
-    try {
-      const handle = await diskFiles.open(await pathFor(path), 'wx', 0o600);
-      try {
-        const file = await copyChunks(path, chunks, (chunk) => handle.writeFile(chunk));
-        await handle.sync();
-        return file;
-      } finally {
-        await handle.close();
-      }
-    } catch (error) {
-      throw cannotWrite(join(place, path), error);
-    }
-  };
   try {
     await removePartial();
     const newest = (await backupsIn(folder)).at(-1);
@@ -82,9 +68,7 @@ export async function openFolder(folder: string, name: string): Promise<Target> 
         const known = join(folder, former!.name, path);
         const found = await stat(known).catch(() => null);
         if (found?.size !== bytes) return null;
-        const target = await pathFor(path).catch((error: unknown) => {
-          throw cannotWrite(place, error);
-        });
+        const target = await writing(place, () => pathFor(path));
         // File systems have no links, or allow so many to a file.
         const isLinked = await link(known, target).then(
           () => true,
@@ -92,20 +76,23 @@ export async function openFolder(folder: string, name: string): Promise<Target> 
         );
         return isLinked ? { path, bytes, sha256 } : null;
       },
-      copy: (source: SourceFile) => write(source.path, contentOf(source)),
-      async finish(manifest) {
-        async function* text() {
-          yield Buffer.from(JSON.stringify(manifest));
-        }
-        await write(MANIFEST, text());
-        try {
+      copy: ({ path, chunks }) =>
+        writing(join(place, path), async () => {
+          const handle = await diskFiles.open(await pathFor(path), 'wx', 0o600);
+          try {
+            const file = await copyChunks(path, chunks(), (chunk) => handle.writeFile(chunk));
+            await handle.sync();
+            return file;
+          } finally {
+            await handle.close();
+          }
+        }),
+      finish: () =>
+        writing(place, async () => {
           for (const each of made) await syncFolder(diskFiles, each);
           await rename(partial, place);
           await syncFolder(diskFiles, folder);
-        } catch (error) {
-          throw cannotWrite(place, error);
-        }
-      },
+        }),
       abort: removePartial,
       async prune(keep) {
         const old = beyond(await backupsIn(folder), keep);

@@ -8,7 +8,7 @@ const FORMAT = 'oriel-backup';
 const VERSION = 1;
 
 /** Bytes of a manifest: a file takes about 200. */
-export const MAX_MANIFEST_BYTES = 256 * 2 ** 20;
+const MAX_MANIFEST_BYTES = 256 * 2 ** 20;
 
 /** Characters of a path, as many as the header of a tar has. */
 const MAX_PATH = 100;
@@ -96,17 +96,38 @@ export function parseManifest(text: string, place: string): Manifest {
   return parsed.output;
 }
 
+/** @param chunks content of the file @param place for the message @throws Failure `backup_invalid` */
+export async function readManifest(
+  chunks: AsyncIterable<Buffer>,
+  place: string,
+): Promise<Manifest> {
+  const parts: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of chunks) {
+    bytes += chunk.length;
+    if (bytes > MAX_MANIFEST_BYTES) throw invalidBackup(`${place}: too large`);
+    parts.push(chunk);
+  }
+  return parseManifest(Buffer.concat(parts).toString(), place);
+}
+
 export function invalidBackup(message: string, cause?: unknown): Failure {
   return new Failure('service_error', message, { code: 'backup_invalid', cause });
 }
 
 /** @param what file or place, for the operator alone */
-export function cannotWrite(what: string, error: unknown): Failure {
-  if (error instanceof Failure) return error;
-  const reason = error instanceof Error ? error.message : String(error);
-  const code = 'storage_unavailable';
-  return new Failure('service_error', `${what} cannot be written: ${reason}`, {
-    code,
-    cause: error,
-  });
+export function cannotWrite(what: string, cause: unknown): Failure {
+  if (cause instanceof Failure) return cause;
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  const options = { code: 'storage_unavailable', cause } as const;
+  return new Failure('service_error', `${what} cannot be written: ${reason}`, options);
+}
+
+/** Runs work that writes a file or a place. @throws Failure `storage_unavailable` */
+export async function writing<Result>(what: string, work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    throw cannotWrite(what, error);
+  }
 }

@@ -13,13 +13,12 @@ import type { BucketBackups } from './bucket.ts';
 import { backupsIn, manifestIn } from './folder.ts';
 import {
   type BackupFile,
-  cannotWrite,
   invalidBackup,
   isBackupName,
   MANIFEST,
-  MAX_MANIFEST_BYTES,
   type Manifest,
-  parseManifest,
+  readManifest,
+  writing,
 } from './manifest.ts';
 import { readTar } from './tar.ts';
 import { copyChunks } from './target.ts';
@@ -66,11 +65,7 @@ async function openArchive(file: string): Promise<Origin> {
       const { offset, bytes } = entries.get(path) ?? { offset: 0, bytes: 0 };
       return chunksOf(() => open(file, 'r'), { first: offset, last: offset + bytes - 1 });
     };
-    const { bytes = 0 } = entries.get(MANIFEST) ?? {};
-    if (bytes > MAX_MANIFEST_BYTES) throw invalidBackup(`${file}: ${MANIFEST} is too large`);
-    const parts: Buffer[] = [];
-    for await (const part of read({ path: MANIFEST })) parts.push(part);
-    const manifest = parseManifest(Buffer.concat(parts).toString(), `${file}: ${MANIFEST}`);
+    const manifest = await readManifest(read({ path: MANIFEST }), `${file}: ${MANIFEST}`);
     return { place: file, manifest, read, close: () => handle.close() };
   } catch (error) {
     await handle.close();
@@ -148,17 +143,12 @@ export async function restoreBackup(
   try {
     for (const file of files) {
       const target = join(staging, file.path);
-      const handle = await makeFolder(diskFiles, dirname(target))
-        .then(() => diskFiles.open(target, 'wx', 0o600))
-        .catch((error: unknown) => {
-          throw cannotWrite(target, error);
-        });
+      const handle = await writing(target, async () => {
+        await makeFolder(diskFiles, dirname(target));
+        return diskFiles.open(target, 'wx', 0o600);
+      });
       try {
-        await verified(origin, file, (chunk) =>
-          handle.writeFile(chunk).catch((error: unknown) => {
-            throw cannotWrite(target, error);
-          }),
-        );
+        await verified(origin, file, (chunk) => writing(target, () => handle.writeFile(chunk)));
         await handle.sync();
       } finally {
         await handle.close();
@@ -206,11 +196,9 @@ async function verified(
 
 /** Creates a folder, or takes one that is empty. */
 async function makeEmpty(folder: string): Promise<void> {
-  await makeFolder(diskFiles, folder).catch((error: unknown) => {
-    throw cannotWrite(folder, error);
-  });
-  const names = await readdir(folder).catch((error: unknown) => {
-    throw cannotWrite(folder, error);
+  const names = await writing(folder, async () => {
+    await makeFolder(diskFiles, folder);
+    return readdir(folder);
   });
   if (names.length === 0) return;
   const reason = names.includes(UNVERIFIED)

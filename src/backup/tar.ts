@@ -4,8 +4,8 @@ import { basename, dirname, join } from 'node:path';
 import { Failure } from '../failure.ts';
 import { lockDescriptor } from '../libc.ts';
 import { diskFiles, syncFolder } from '../store/files.ts';
-import { cannotWrite, invalidBackup, isSafePath, MANIFEST } from './manifest.ts';
-import { contentOf, copyChunks, type Target } from './target.ts';
+import { invalidBackup, isSafePath, writing } from './manifest.ts';
+import { copyChunks, type Target } from './target.ts';
 
 /** Entries of a tar (POSIX ustar) begin at multiples of this many bytes. */
 const BLOCK = 512;
@@ -68,48 +68,31 @@ const padding = (bytes: number) => (BLOCK - (bytes % BLOCK)) % BLOCK;
  */
 export async function openTar(file: string, name: string): Promise<Target> {
   const partial = join(dirname(file), `.${basename(file)}.partial`);
-  let handle: FileHandle;
-  try {
-    handle = await diskFiles.open(partial, 'a+', 0o600);
-  } catch (error) {
-    throw cannotWrite(partial, error);
-  }
+  const handle = await writing(partial, () => diskFiles.open(partial, 'a+', 0o600));
   if (lockDescriptor(handle.fd) === 'taken') {
     await handle.close();
     throw new Failure('service_error', `${file}: another backup is being written there`, {
       code: 'store_locked',
     });
   }
-  const add = async (path: string, bytes: number, chunks: AsyncIterable<Buffer>) => {
-    try {
-      await handle.writeFile(headerOf(name, path, bytes));
-      const written = await copyChunks(path, chunks, (chunk) => handle.writeFile(chunk));
-      await handle.writeFile(Buffer.alloc(padding(bytes)));
-      return written;
-    } catch (error) {
-      throw cannotWrite(file, error);
-    }
-  };
   await handle.truncate(0);
   return {
     ...{ place: file, former: null },
     reuse: async () => null,
-    copy: (source) => add(source.path, source.bytes, contentOf(source)),
-    async finish(manifest) {
-      const text = Buffer.from(JSON.stringify(manifest));
-      async function* chunks() {
-        yield text;
-      }
-      await add(MANIFEST, text.length, chunks());
-      try {
+    copy: ({ path, bytes, chunks }) =>
+      writing(file, async () => {
+        await handle.writeFile(headerOf(name, path, bytes));
+        const written = await copyChunks(path, chunks(), (chunk) => handle.writeFile(chunk));
+        await handle.writeFile(Buffer.alloc(padding(bytes)));
+        return written;
+      }),
+    finish: () =>
+      writing(file, async () => {
         await handle.writeFile(Buffer.alloc(2 * BLOCK));
         await handle.sync();
         await rename(partial, file);
         await syncFolder(diskFiles, dirname(file));
-      } catch (error) {
-        throw cannotWrite(file, error);
-      }
-    },
+      }),
     abort: () => unlink(partial),
     prune: async () => [],
     close: () => handle.close(),

@@ -11,6 +11,11 @@ export interface SourceFile {
   readonly isImmutable: boolean;
 }
 
+/** A file to write. Its content may be read twice. */
+export interface NewFile extends Pick<BackupFile, 'path' | 'bytes'> {
+  readonly chunks: () => AsyncGenerator<Buffer, void>;
+}
+
 /** Where one backup is written. It becomes visible by `finish`. */
 export interface Target {
   /** Place and name, for people. */
@@ -19,8 +24,9 @@ export interface Target {
   readonly former: Manifest | null;
   /** Takes a file from the former backup. @returns null if it has to be copied */
   reuse(file: BackupFile): Promise<BackupFile | null>;
-  copy(source: SourceFile): Promise<BackupFile>;
-  finish(manifest: Manifest): Promise<void>;
+  copy(file: NewFile): Promise<BackupFile>;
+  /** Called once all files are written, the manifest as the last. */
+  finish(): Promise<void>;
   /** Removes what was written. */
   abort(): Promise<void>;
   /** Removes the oldest backups. @returns their names */
