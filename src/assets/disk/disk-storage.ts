@@ -11,17 +11,16 @@ import {
 } from '../../store/files.ts';
 import type { TimeRange } from '../../store/health.ts';
 import {
-  type AssetStorage,
+  AssetStorage,
   NOTHING_SWEPT,
   type ReadOptions,
-  type StoredFile,
   type SweepResult,
 } from '../storage/asset-storage.ts';
 import { onDisk } from '../storage/errors.ts';
 import { isAssetId, subfolderOf } from '../storage/identifier.ts';
 import { chunksOf } from '../storage/local-chunks.ts';
 import type { Written } from '../storage/spooled-file.ts';
-import { SpoolingStorage } from '../storage/spooling-storage.ts';
+import type { StoredFile } from '../storage/verification.ts';
 import { emptyQuarantine, sweepFolder, UNFINISHED } from './orphans.ts';
 
 interface DiskStorageOptions {
@@ -33,7 +32,7 @@ interface DiskStorageOptions {
 }
 
 /** Files of assets in a folder, which several processes may use if one of them alone sweeps it. */
-export class DiskStorage extends SpoolingStorage implements AssetStorage {
+export class DiskStorage extends AssetStorage {
   readonly #folder: string;
   /** Subfolders that exist or are being created, and are synced to disk. */
   readonly #subfolders = new Map<string, Promise<void>>();

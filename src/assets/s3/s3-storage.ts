@@ -7,18 +7,17 @@ import type { TimeRange } from '../../store/health.ts';
 import { responseChunks } from '../../upstream/response-chunks.ts';
 import {
   type AssetLink,
-  type AssetStorage,
+  AssetStorage,
   NOTHING_SWEPT,
   type ReadOptions,
-  type StoredFile,
   type SweepResult,
 } from '../storage/asset-storage.ts';
+import type { StoredFile } from '../storage/verification.ts';
 import type { DiskSpace } from '../storage/disk-space.ts';
 import { bucketUnavailable, onDisk } from '../storage/errors.ts';
 import { isAssetId, subfolderOf } from '../storage/identifier.ts';
 import { type ByteRange, chunksOf } from '../storage/local-chunks.ts';
 import { measureLocalFile, type Written } from '../storage/spooled-file.ts';
-import { SpoolingStorage } from '../storage/spooling-storage.ts';
 import { Bucket, type BucketOptions, type ObjectFacts, type OpenObject } from './bucket.ts';
 import { emptyBucketQuarantine, sweepBucket } from './orphans.ts';
 
@@ -44,7 +43,7 @@ const SWEEP_INTERVAL_MS = 86_400_000;
 const PROBE_VALID_MS = 5000;
 
 /** Files of assets in a bucket, which several nodes may share. Files wait in a local spool for being stored. */
-export class S3Storage extends SpoolingStorage implements AssetStorage {
+export class S3Storage extends AssetStorage {
   readonly #options: S3StorageOptions;
   readonly #bucket: Bucket;
   readonly #startedAt = Date.now();

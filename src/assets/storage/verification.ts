@@ -1,6 +1,9 @@
 import { createHash } from 'node:crypto';
-import type { StoredFile } from './asset-storage.ts';
+import type { Asset } from '../../store/asset.ts';
 import { damagedFailure } from './errors.ts';
+
+/** What the record of a file says about it. */
+export type StoredFile = Pick<Asset, 'id' | 'bytes' | 'sha256'>;
 
 /** Maximum number of files whose verification is remembered. */
 const MAX_VERIFIED = 100_000;

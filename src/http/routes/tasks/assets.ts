@@ -1,10 +1,7 @@
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type {
-  AssetStorage,
-  ReadOptions,
-  StoredFile,
-} from '../../../assets/storage/asset-storage.ts';
+import type { AssetStorage, ReadOptions } from '../../../assets/storage/asset-storage.ts';
+import type { StoredFile } from '../../../assets/storage/verification.ts';
 import { codedFailure, type Failure } from '../../../failure.ts';
 import type { Asset } from '../../../store/asset.ts';
 import { BINARY } from '../../openapi/openapi.ts';
