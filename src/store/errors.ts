@@ -1,29 +1,17 @@
-import { Failure } from '../failure.ts';
+import { type CodeOf, Failure } from '../failure.ts';
 
-const NOT_FOUND = {
-  account: 'account_not_found',
-  key: 'key_not_found',
-  team: 'team_not_found',
-  task: 'task_not_found',
-  asset: 'asset_not_found',
-  delivery: 'delivery_not_found',
-  provider: 'provider_not_found',
-  model: 'model_not_found',
-} as const;
+type Named = 'account' | 'key' | 'team' | 'task' | 'asset' | 'delivery' | 'provider' | 'model';
 
 /** A record that a method names does not exist. */
-export function notFound(kind: keyof typeof NOT_FOUND, id: string): Failure {
-  return new Failure('invalid_request', `there is no ${kind} ${JSON.stringify(id)}`, {
-    code: NOT_FOUND[kind],
-  });
+export function notFound(kind: Named, id: string): Failure {
+  const message = `there is no ${kind} ${JSON.stringify(id)}`;
+  return new Failure('invalid_request', message, { code: `${kind}_not_found` });
 }
 
 /** The element after which a part of a list is to begin does not exist. */
-export function unknownCursor(kind: keyof typeof NOT_FOUND, id: string): Failure {
-  return new Failure('invalid_request', `after: there is no ${kind} ${JSON.stringify(id)}`, {
-    code: NOT_FOUND[kind],
-    param: 'after',
-  });
+export function unknownCursor(kind: Named, id: string): Failure {
+  const message = `after: there is no ${kind} ${JSON.stringify(id)}`;
+  return new Failure('invalid_request', message, { code: `${kind}_not_found`, param: 'after' });
 }
 
 const named = (name: string | undefined) =>
@@ -42,36 +30,21 @@ export function keyExists(): Failure {
 }
 
 /** Status 409: an asset with this identifier exists. */
-export function assetExists(id: string): Failure {
+export function assetExists(id = 'with this identifier'): Failure {
   return conflict(`there is already an asset ${id}`, 'asset_exists');
 }
 
 /** Status 409: the state of a record does not allow the change. */
-export function conflict(
-  message: string,
-  code:
-    | 'account_exists'
-    | 'key_exists'
-    | 'key_revoked'
-    | 'team_exists'
-    | 'team_has_keys'
-    | 'provider_exists'
-    | 'model_exists'
-    | 'provider_in_use'
-    | 'asset_exists'
-    | 'task_state'
-    | 'claim_lost'
-    | 'delivery_state'
-    | 'idempotency_conflict'
-    | 'store_not_empty'
-    | 'file_in_use'
-    | 'batch_ended'
-    | 'batch_running',
-): Failure {
+export function conflict(message: string, code: CodeOf<'invalid_request'>): Failure {
   return new Failure('invalid_request', message, { code });
 }
 
 /** Status 409: a store cannot be copied into one that has records. */
 export function notEmpty(): Failure {
   return conflict('the store to copy to has records: expected an empty one', 'store_not_empty');
+}
+
+/** A call after the store was closed. */
+export function closed(): Failure {
+  return new Failure('service_error', 'the store is closed', { code: 'store_unavailable' });
 }

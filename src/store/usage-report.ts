@@ -44,21 +44,18 @@ export function usageDimensions(text: string): UsageDimension[] | undefined {
   return names.filter(isTagDimension).length > MAX_TAG_DIMENSIONS ? undefined : names;
 }
 
+/** Properties of rows by dimensions. */
+const PROPERTIES = {
+  account: 'accountId',
+  team: 'teamId',
+  key: 'keyId',
+  model: 'model',
+  day: 'day',
+} as const;
+
 function nameIn(row: UsageRow, dimension: UsageDimension): string | null {
-  switch (dimension) {
-    case 'account':
-      return row.accountId;
-    case 'team':
-      return row.teamId ?? null;
-    case 'key':
-      return row.keyId ?? null;
-    case 'model':
-      return row.model;
-    case 'day':
-      return row.day;
-    default:
-      return tagIn(row.tags, dimension.slice(4));
-  }
+  if (dimension.startsWith('tag:')) return tagIn(row.tags, dimension.slice(4));
+  return row[PROPERTIES[dimension as Exclude<UsageDimension, TagDimension>]] ?? null;
 }
 
 function meets({ keyId, teamId, model }: UsageRow, filter: UsageFilter): boolean {

@@ -4,7 +4,7 @@ import { accountExists, conflict, notFound } from '../errors.ts';
 import { checkAmount, checkWindows, grant } from '../funds.ts';
 import { newId } from '../identifier.ts';
 import type { Store } from '../store.ts';
-import type { Operation, UnitOfWork } from './unit-of-work.ts';
+import type { Operation, RecordsByKind, UnitOfWork } from './unit-of-work.ts';
 
 interface Driver {
   readonly now: () => number;
@@ -26,10 +26,8 @@ export function accountMethods({ now, create, change }: Driver) {
     change({
       needs: { accounts: [id] },
       apply(unit) {
-        const account = next(unit.get('account', id));
-        unit.put('account', account);
+        const account = put(unit, 'account', next(unit.get('account', id)));
         record(account, unit);
-        unit.revise(id);
         return account;
       },
     });
@@ -62,10 +60,7 @@ export function accountMethods({ now, create, change }: Driver) {
       return changeAccount(accountId, (account) => ({ ...account, plan }));
     },
     async setBodies(accountId, bodies) {
-      return changeAccount(accountId, ({ bodies: _, ...rest }) => ({
-        ...rest,
-        ...(bodies && { bodies }),
-      }));
+      return changeAccount(accountId, (account) => changed(account, { bodies }));
     },
     async rotateCallbackSecret(accountId, dropPrevious) {
       const replacedAt = now();
@@ -85,7 +80,7 @@ export function accountMethods({ now, create, change }: Driver) {
         apply(unit) {
           unit.get('account', accountId);
           checkKey(unit, accountId, key);
-          return putKey(unit, created);
+          return put(unit, 'key', created);
         },
       });
     },
@@ -97,7 +92,7 @@ export function accountMethods({ now, create, change }: Driver) {
           const key = unit.get('key', keyId);
           if (key.revokedAt !== null) throw conflict(`${keyId} is revoked`, 'key_revoked');
           checkKey(unit, key.accountId, fields);
-          return putKey(unit, changedKey(key, fields));
+          return put(unit, 'key', changed(key, fields));
         },
       });
     },
@@ -107,7 +102,7 @@ export function accountMethods({ now, create, change }: Driver) {
         needs: { keys: [keyId] },
         apply(unit) {
           const key = unit.get('key', keyId);
-          return key.revokedAt === null ? putKey(unit, { ...key, revokedAt }) : key;
+          return key.revokedAt === null ? put(unit, 'key', { ...key, revokedAt }) : key;
         },
       });
     },
@@ -120,7 +115,7 @@ export function accountMethods({ now, create, change }: Driver) {
         apply(unit) {
           unit.get('account', team.accountId);
           checkBudgets(team);
-          return putTeam(unit, created);
+          return put(unit, 'team', created);
         },
       });
     },
@@ -130,7 +125,7 @@ export function accountMethods({ now, create, change }: Driver) {
         apply(unit) {
           const team = teamIn(unit, teamId);
           checkBudgets(fields);
-          return putTeam(unit, changedTeam(team, fields));
+          return put(unit, 'team', changed(team, fields));
         },
       });
     },
@@ -146,7 +141,7 @@ export function accountMethods({ now, create, change }: Driver) {
             const keys = count === 1 ? 'a key is' : `${count} keys are`;
             throw conflict(`${keys} in the team ${team.name}`, 'team_has_keys');
           }
-          return putTeam(unit, { ...team, removedAt });
+          return put(unit, 'team', { ...team, removedAt });
         },
       });
     },
@@ -172,43 +167,35 @@ function checkBudgets({ budget, windows }: Pick<KeyChange, 'budget' | 'windows'>
   if (windows) checkWindows(windows);
 }
 
-function putKey(unit: UnitOfWork, key: ApiKey): ApiKey {
-  unit.put('key', key);
-  unit.revise(key.id);
-  return key;
+/** Sets a record that nodes keep in memory. */
+function put<Kind extends 'account' | 'key' | 'team'>(
+  unit: UnitOfWork,
+  kind: Kind,
+  record: RecordsByKind[Kind],
+): RecordsByKind[Kind] {
+  unit.put(kind, record);
+  unit.revise(record.id);
+  return record;
 }
 
-function changedKey(key: ApiKey, change: KeyChange): ApiKey {
-  const { allow = key.allow, windows = key.windows, teamId = key.teamId, ...others } = change;
-  const { images = key.images, cache = key.cache, bodies = key.bodies, ...fields } = others;
-  const { allow: _, windows: __, teamId: ___, images: ____, cache: _____, ...kept } = key;
-  const { bodies: ______, ...rest } = kept;
-  return {
-    ...rest,
-    ...fields,
-    ...(allow && { allow }),
-    ...(images && { images }),
-    ...(cache && { cache }),
-    ...(bodies && { bodies }),
-    ...(windows && { windows }),
-    ...(typeof teamId === 'string' && { teamId }),
-  };
+/** Properties that null removes. */
+const REMOVABLE: readonly string[] = ['allow', 'images', 'cache', 'bodies', 'windows', 'teamId'];
+
+/** An account, a key or a team with some properties changed. */
+function changed<Holder extends Account | ApiKey | Team>(
+  holder: Holder,
+  change: Pick<KeyChange, 'bodies'> | KeyChange | TeamChange,
+): Holder {
+  const next: Record<string, unknown> = { ...holder };
+  for (const [name, value] of Object.entries(change)) {
+    if (value === null && REMOVABLE.includes(name)) delete next[name];
+    else if (value !== undefined) next[name] = value;
+  }
+  return next as unknown as Holder;
 }
 
 function teamIn(unit: UnitOfWork, teamId: string): Team {
   const team = unit.find('team', teamId);
   if (!team || team.removedAt !== null) throw notFound('team', teamId);
   return team;
-}
-
-function putTeam(unit: UnitOfWork, team: Team): Team {
-  unit.put('team', team);
-  unit.revise(team.id);
-  return team;
-}
-
-function changedTeam(team: Team, change: TeamChange): Team {
-  const { windows = team.windows, ...fields } = change;
-  const { windows: _, ...rest } = team;
-  return { ...rest, ...fields, ...(windows && { windows }) };
 }

@@ -3,13 +3,13 @@ import { readFile } from 'node:fs/promises';
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { BudgetScopes, type ScopedPayer } from '../../budgets.ts';
+import { closed } from '../../errors.ts';
 import { diskFiles, FILE_MODE, isMissing, makeFolder } from '../../files.ts';
-import type { Lock } from '../../lock.ts';
-import { lockFolder } from '../../lock.ts';
+import { type Lock, lockFolder } from '../../lock.ts';
 import type { StoreOptions } from '../../options.ts';
 import type { Store } from '../../store.ts';
 import { Bank } from './bank.ts';
-import { closed, Database, type DatabaseOptions } from './database/database.ts';
+import { Database, type DatabaseOptions } from './database/database.ts';
 import { isAway, notOpened, unavailable } from './database/errors.ts';
 import { type NodeWork, postgresStore } from './driver.ts';
 import { ChargeLog, readLeftoverCharges } from './escrow/charge-log.ts';
@@ -21,7 +21,6 @@ import { foldEscrows } from './operations/escrows.ts';
 import { loadKeys } from './readers/account-queries.ts';
 import { Balances } from './readers/balances.ts';
 import { KeyCache } from './readers/key-cache.ts';
-
 import { Transactions } from './transactions/transactions.ts';
 
 export interface PostgresOptions extends StoreOptions, DatabaseOptions {

@@ -1,6 +1,7 @@
 import type { BudgetScopes, Payer } from '../../budgets.ts';
+import { closed } from '../../errors.ts';
 import type { Bank } from './bank.ts';
-import { closed, type Database } from './database/database.ts';
+import type { Database } from './database/database.ts';
 import type { ChargeLog } from './escrow/charge-log.ts';
 import type { Escrows } from './escrow/escrows.ts';
 import type { Events } from './events.ts';

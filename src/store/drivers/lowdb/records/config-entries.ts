@@ -13,9 +13,9 @@ export function configMethods(records: Records) {
       const { config, configByName } = state;
       const order = configByName.order(compositeKey(kind, name));
       const before = order === undefined ? undefined : config.rows.get(order);
-      const transaction = records.begin();
-      transaction.changes.push(['config', order ?? config.newOrder(), next]);
-      await records.commit(transaction);
+      await records.change(({ changes }) => {
+        changes.push(['config', order ?? config.newOrder(), next]);
+      });
       return (next ?? before)!;
     },
   } satisfies Partial<Store>;

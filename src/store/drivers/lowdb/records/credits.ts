@@ -61,23 +61,20 @@ export function ledgerMethods(records: Records) {
       const entries = Array.from(ledgerOfAccount.oldest(accountId), ([, entry]) => entry);
       const folded = carryForward(entries, ({ at }, index) => index < excess || at < before);
       if (!folded) return;
-      const transaction = records.begin();
-      for (const { id } of entries.slice(0, folded.count - 1)) {
-        transaction.changes.push(['ledger', id, null]);
-      }
-      transaction.changes.push(['ledger', folded.carried.id, folded.carried]);
-      await records.commit(transaction);
+      await records.change(({ changes }) => {
+        for (const { id } of entries.slice(0, folded.count - 1)) changes.push(['ledger', id, null]);
+        changes.push(['ledger', folded.carried.id, folded.carried]);
+      });
     },
     async deleteUsage(before) {
-      const transaction = records.begin();
-      const { changes } = transaction;
-      for (const [order, { day }] of records.state.usage.rows) {
-        if (day >= before) continue;
-        changes.push(['usage', order, null]);
-        if (changes.length === MAX_DELETED_USAGE) break;
-      }
-      await records.commit(transaction);
-      return changes.length;
+      return records.change(({ changes }) => {
+        for (const [order, { day }] of records.state.usage.rows) {
+          if (day >= before) continue;
+          changes.push(['usage', order, null]);
+          if (changes.length === MAX_DELETED_USAGE) break;
+        }
+        return changes.length;
+      });
     },
   } satisfies Partial<Store>;
 }

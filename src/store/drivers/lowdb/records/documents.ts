@@ -224,9 +224,9 @@ export class LowdbDocuments implements Documents {
     change: () => readonly (readonly [order: number, row: DocumentRow])[],
   ): Promise<void> {
     try {
-      const transaction = this.#records.begin();
-      for (const [order, row] of change()) transaction.changes.push(['documents', order, row]);
-      await this.#records.commit(transaction);
+      await this.#records.change(({ changes }) => {
+        for (const [order, row] of change()) changes.push(['documents', order, row]);
+      });
     } catch (error) {
       await this.#remove(rows);
       throw error;
@@ -236,9 +236,9 @@ export class LowdbDocuments implements Documents {
   }
 
   async #delete(rows: readonly (readonly [order: number, row: DocumentRow])[]): Promise<void> {
-    const transaction = this.#records.begin();
-    for (const [order] of rows) transaction.changes.push(['documents', order, null]);
-    await this.#records.commit(transaction);
+    await this.#records.change(({ changes }) => {
+      for (const [order] of rows) changes.push(['documents', order, null]);
+    });
     const keys = new Set(rows.map(([, row]) => keyOf(row)));
     await this.#remove(rows.map(([, row]) => row));
     await this.#removeReplaced(({ row }) => keys.has(keyOf(row)));

@@ -1,5 +1,6 @@
-import { Failure } from '../../../../failure.ts';
+import type { Failure } from '../../../../failure.ts';
 import { BudgetScopes, type Payer } from '../../../budgets.ts';
+import { closed } from '../../../errors.ts';
 import { newId } from '../../../identifier.ts';
 import type { Operation, UnitOfWork } from '../../../operations/unit-of-work.ts';
 import type { Archive } from '../archive/archive.ts';
@@ -63,6 +64,14 @@ export class Records {
     return new Transaction(this.state, this.reservations.of);
   }
 
+  /** Runs work on a transaction. Resolves when its changes are on disk. */
+  async change<Result>(work: (transaction: Transaction) => Result): Promise<Result> {
+    const transaction = this.begin();
+    const result = work(transaction);
+    await this.commit(transaction);
+    return result;
+  }
+
   /** Applies the changes at once. Resolves when they, and what they were derived from, are on disk. */
   commit({ changes }: Transaction): Promise<void> {
     this.checkOpen();
@@ -71,11 +80,8 @@ export class Records {
   }
 
   /** Runs an operation, which may throw, at once. Resolves when its changes are on disk. */
-  async run<Result>({ apply }: Operation<Result>): Promise<Result> {
-    const transaction = this.begin();
-    const result = apply(transaction);
-    await this.commit(transaction);
-    return result;
+  run<Result>({ apply }: Operation<Result>): Promise<Result> {
+    return this.change(apply);
   }
 
   /** Later commits are rejected. */
@@ -85,10 +91,7 @@ export class Records {
   }
 
   checkOpen(): void {
-    if (!this.#isClosed) return;
-    throw new Failure('service_error', 'the store is closed', {
-      code: 'store_unavailable',
-    });
+    if (this.#isClosed) throw closed();
   }
 
   /** @throws Failure `store_unavailable` for new work while checkpoints fail and the journals are too long */

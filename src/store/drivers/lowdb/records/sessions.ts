@@ -8,29 +8,27 @@ export function sessionMethods(records: Records) {
     async createSession({ hash, accountId, keyId, expiresAt }) {
       const { sessions, sessionsOfKey } = records.state;
       const createdAt = records.now();
-      const transaction = records.begin();
-      transaction.holder({ accountId, keyId });
-      const { changes } = transaction;
-      for (const [order, session] of sessions.rows) {
-        if (session.expiresAt <= createdAt) changes.push(['sessions', order, null]);
-      }
-      const open = [...sessionsOfKey.oldest(keyId)].filter(
-        ([, session]) => session.expiresAt > createdAt,
-      );
-      for (const [order] of open.slice(0, Math.max(0, open.length - MAX_SESSIONS + 1))) {
-        changes.push(['sessions', order, null]);
-      }
-      const session: Session = { hash, accountId, keyId, expiresAt, createdAt };
-      changes.push(['sessions', sessions.newOrder(), session]);
-      await records.commit(transaction);
-      return session;
+      return records.change((transaction) => {
+        transaction.holder({ accountId, keyId });
+        const { changes } = transaction;
+        for (const [order, session] of sessions.rows) {
+          if (session.expiresAt <= createdAt) changes.push(['sessions', order, null]);
+        }
+        const open = [...sessionsOfKey.oldest(keyId)].filter(
+          ([, session]) => session.expiresAt > createdAt,
+        );
+        for (const [order] of open.slice(0, Math.max(0, open.length - MAX_SESSIONS + 1))) {
+          changes.push(['sessions', order, null]);
+        }
+        const session: Session = { hash, accountId, keyId, expiresAt, createdAt };
+        changes.push(['sessions', sessions.newOrder(), session]);
+        return session;
+      });
     },
     async endSession(hash) {
       const order = records.state.sessionByHash.order(hash);
       if (order === undefined) return;
-      const transaction = records.begin();
-      transaction.changes.push(['sessions', order, null]);
-      await records.commit(transaction);
+      await records.change(({ changes }) => changes.push(['sessions', order, null]));
     },
   } satisfies Partial<Store>;
 }

@@ -173,9 +173,7 @@ export function deliveryMethods(records: Records) {
         throw isOver ? deliveryEnded(known.id) : notFound('delivery', known.id);
       }
       const delivery = withAttempt(stored, known, attempt, outcome);
-      const transaction = records.begin();
-      transaction.put('delivery', delivery);
-      await records.commit(transaction);
+      await records.change((transaction) => transaction.put('delivery', delivery));
       claimed.delete(known.id);
       return delivery;
     },
@@ -189,9 +187,9 @@ const MAX_DELETED_INPUTS = 1000;
 export function uploadMethods(records: Records) {
   async function remove(rows: readonly [order: number, asset: Asset][]): Promise<Asset[]> {
     if (rows.length === 0) return [];
-    const transaction = records.begin();
-    for (const [order] of rows) transaction.changes.push(['assets', order, null]);
-    await records.commit(transaction);
+    await records.change(({ changes }) => {
+      for (const [order] of rows) changes.push(['assets', order, null]);
+    });
     return rows.map(([, asset]) => asset);
   }
   return {

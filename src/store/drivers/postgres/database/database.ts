@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
-import { Failure } from '../../../../failure.ts';
+import { closed } from '../../../errors.ts';
 import type { StoreOptions } from '../../../options.ts';
 import { failureOf, isAway, isUnprepared, unavailable } from './errors.ts';
 import { PreparedStatements } from './prepared-statements.ts';
@@ -291,7 +291,3 @@ function finite(value: unknown): unknown {
  * refuses them as parameters of a connection.
  */
 export const BEGIN = `BEGIN; SET LOCAL statement_timeout = ${STATEMENT_MS}; SET LOCAL idle_in_transaction_session_timeout = ${IDLE_MS}`;
-
-export function closed(): Failure {
-  return new Failure('service_error', 'the store is closed', { code: 'store_unavailable' });
-}

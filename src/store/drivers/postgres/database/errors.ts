@@ -1,5 +1,5 @@
 import { Failure } from '../../../../failure.ts';
-import { assetExists, conflict } from '../../../errors.ts';
+import { accountExists, assetExists, keyExists, teamExists } from '../../../errors.ts';
 
 /** Seconds in `Retry-After` while the database is away. */
 const RETRY_AFTER = 2;
@@ -79,10 +79,8 @@ export function notOpened(error: unknown, url: string): unknown {
 
 /** The failure for a unique index that a transaction would violate, by the name of the index. */
 const VIOLATIONS: Readonly<Record<string, () => Failure>> = {
-  accounts_name: () => conflict('there is an account with this name already', 'account_exists'),
-  keys_hash: () => conflict('this key exists', 'key_exists'),
-  teams_name: () => conflict('the account has a team with this name already', 'team_exists'),
-  assets_pkey: () => assetExists('with this identifier'),
+  ...{ accounts_name: accountExists, keys_hash: keyExists, teams_name: teamExists },
+  assets_pkey: assetExists,
 };
 
 /** The failure of one operation, for an error of the database that repeating it does not change. */

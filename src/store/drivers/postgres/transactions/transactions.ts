@@ -1,9 +1,9 @@
 import type { Failure } from '../../../../failure.ts';
+import { closed } from '../../../errors.ts';
 import { newId } from '../../../identifier.ts';
 import { TagSets } from '../../../tags.ts';
 import {
   BEGIN,
-  closed,
   type Database,
   type PreparingConnection,
   type Statement,
