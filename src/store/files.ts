@@ -49,6 +49,22 @@ export async function writeAll(
   }
 }
 
+/** Bytes at an offset of an open file; fewer where it ends before. */
+export async function readAt(
+  handle: disk.FileHandle,
+  offset: number,
+  length: number,
+): Promise<Buffer> {
+  const bytes = Buffer.allocUnsafe(length);
+  let done = 0;
+  while (done < length) {
+    const { bytesRead } = await handle.read(bytes, done, length - done, offset + done);
+    if (bytesRead === 0) break;
+    done += bytesRead;
+  }
+  return bytes.subarray(0, done);
+}
+
 /** Writes a file so that its name appears only once all of its bytes are on disk. */
 export async function writeDurably(files: Files, path: string, bytes: Uint8Array): Promise<void> {
   const temporary = `${path}.new`;

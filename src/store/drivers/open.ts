@@ -3,7 +3,7 @@ import { Failure } from '../../failure.ts';
 import type { StoreOptions } from '../options.ts';
 import type { Store } from '../store.ts';
 import { openLowdbStore } from './lowdb/open.ts';
-import { type Snapshot, snapshotFolder, storeIdIn } from './lowdb/snapshot.ts';
+import { snapshotFolder, storeIdIn } from './lowdb/snapshot.ts';
 
 /** Average delay between two attempts to open a locked store, in milliseconds. */
 const RETRY_DELAY_MS = 30;
@@ -93,12 +93,8 @@ export async function retryWhileLocked<Result>(
   }
 }
 
-/** Opens the files of a store in a folder as they are at one moment. See `snapshotFolder`. */
-export function openSnapshot(directory: string): Promise<Snapshot> {
-  return snapshotFolder(directory);
-}
+/** Opens the files of a store in a folder as they are at one moment. */
+export const openSnapshot = snapshotFolder;
 
 /** Identifier of the store in a folder; null if there is none. @throws Failure `store_corrupt` */
-export function storeIdOf(directory: string): Promise<string | null> {
-  return storeIdIn(directory);
-}
+export const storeIdOf = storeIdIn;

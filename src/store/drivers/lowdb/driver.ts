@@ -14,7 +14,7 @@ import { queries } from './records/reader.ts';
 import type { Records } from './records/records.ts';
 import { sessionMethods } from './records/sessions.ts';
 import { deliveryMethods, taskMethods, uploadMethods } from './records/tasks.ts';
-import { LowdbTransfer } from './transfer.ts';
+import { lowdbTransfer } from './transfer.ts';
 
 /** Milliseconds that a node counts as living; a process that has the lock of the folder always does. */
 const LEASE_MS = 15_000;
@@ -65,7 +65,7 @@ export function lowdbStore(options: LowdbStoreOptions): Store {
     ...ledgerMethods(records),
     ...configMethods(records),
     ...alertMethods(records),
-    transfer: new LowdbTransfer(records, documents),
+    transfer: lowdbTransfer(records, documents),
 
     isShared: false,
     cache: null,

@@ -1,7 +1,7 @@
 import type { FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { diskFiles, isMissing } from '../../files.ts';
+import { diskFiles, isMissing, readAt } from '../../files.ts';
 import { lengthOfLines } from '../../line.ts';
 import { corruptStore } from './files/errors.ts';
 import { placeIn } from './files/place.ts';
@@ -112,14 +112,8 @@ interface StoreFile {
   readonly journal: { readonly sequence: number };
 }
 
-/** The content of a file, whose handle stays open and is read by position. */
+/** The content of a file, whose handle stays open. */
 async function jsonOf(handle: FileHandle): Promise<unknown> {
   const { size } = await handle.stat();
-  const bytes = Buffer.alloc(size);
-  for (let at = 0; at < size; ) {
-    const { bytesRead } = await handle.read(bytes, at, size - at, at);
-    if (bytesRead === 0) break;
-    at += bytesRead;
-  }
-  return JSON.parse(bytes.toString());
+  return JSON.parse((await readAt(handle, 0, size)).toString());
 }

@@ -14,11 +14,11 @@ import { returnEscrows } from './operations/escrows.ts';
 import type { PostgresParts } from './parts.ts';
 import { accountQueries } from './readers/account-queries.ts';
 import { queries } from './readers/reader.ts';
-import { RequestTable } from './request-table.ts';
+import { requestTable } from './request-table.ts';
 import { retentionMethods } from './retention-store.ts';
 import { sessionMethods } from './session-store.ts';
 import { taskStore } from './task-store.ts';
-import { PostgresTransfer } from './transfer.ts';
+import { postgresTransfer } from './transfer.ts';
 
 /** What happens to this node, and its work in the background. */
 export interface NodeWork {
@@ -40,7 +40,7 @@ export function postgresStore(parts: PostgresParts): {
   const { database, transactions, escrows, log, keys, events, bank, lease, balances } = parts;
   const { bookCharges, now, onFault } = parts;
   const tasks = taskStore(parts);
-  const requests = new RequestLog(new RequestTable(database));
+  const requests = new RequestLog(requestTable(database));
   const accounts = accountMethods({
     now,
     create: (operation) => transactions.run(operation),
@@ -91,7 +91,7 @@ export function postgresStore(parts: PostgresParts): {
     ...retentionMethods(parts),
     ...configMethods(parts),
     ...alertMethods(parts),
-    transfer: new PostgresTransfer(database, () => escrows.flush()),
+    transfer: postgresTransfer(database, () => escrows.flush()),
 
     isShared: true,
     cache: cacheTable({ database, reads: balances.reads, now }),

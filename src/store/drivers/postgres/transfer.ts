@@ -16,44 +16,40 @@ const PAGE = 500;
 
 const TASKS_IN_ORDER = tasksIn(TASK_STATES, 'seq > $1', `ORDER BY seq LIMIT ${PAGE}`);
 
-/** Copies whole stores out of and into a schema. */
-export class PostgresTransfer implements Transfer {
-  readonly #database: Database;
-  readonly #beforeRead: () => Promise<void>;
-
-  /** @param beforeRead books what this process holds in memory */
-  constructor(database: Database, beforeRead: () => Promise<void>) {
-    this.#database = database;
-    this.#beforeRead = beforeRead;
-  }
-
-  async *read(): AsyncGenerator<TransferRecord> {
-    await this.#beforeRead();
-    const snapshot = await this.#database.openSnapshot();
-    try {
-      yield* recordsOf(snapshot);
-    } finally {
-      await snapshot.end();
-    }
-  }
-
-  async write(records: AsyncIterable<TransferRecord>): Promise<void> {
-    // One transaction: of an interrupted copy nothing stays.
-    await this.#database.once(async (connection) => {
-      await connection.query(BEGIN);
-      await connection.query('SET LOCAL statement_timeout = 0');
-      await connection.query('SET LOCAL idle_in_transaction_session_timeout = 0');
-      await connection.query('LOCK TABLE $schema.accounts IN EXCLUSIVE MODE');
-      const rows = await connection.query(
-        'SELECT id FROM $schema.accounts UNION ALL SELECT name FROM $schema.config_entries LIMIT 1',
-      );
-      if (rows.length > 0) throw notEmpty();
-      const copy = new Copy(connection);
-      for await (const record of records) await copy.add(record);
-      await copy.finish();
-      await connection.query('COMMIT');
-    });
-  }
+/**
+ * Copies whole stores out of and into a schema.
+ *
+ * @param beforeRead books what this process holds in memory
+ */
+export function postgresTransfer(database: Database, beforeRead: () => Promise<void>): Transfer {
+  return {
+    async *read() {
+      await beforeRead();
+      const snapshot = await database.openSnapshot();
+      try {
+        yield* recordsOf(snapshot);
+      } finally {
+        await snapshot.end();
+      }
+    },
+    async write(records) {
+      // One transaction: of an interrupted copy nothing stays.
+      await database.once(async (connection) => {
+        await connection.query(BEGIN);
+        await connection.query('SET LOCAL statement_timeout = 0');
+        await connection.query('SET LOCAL idle_in_transaction_session_timeout = 0');
+        await connection.query('LOCK TABLE $schema.accounts IN EXCLUSIVE MODE');
+        const rows = await connection.query(
+          'SELECT id FROM $schema.accounts UNION ALL SELECT name FROM $schema.config_entries LIMIT 1',
+        );
+        if (rows.length > 0) throw notEmpty();
+        const copy = new Copy(connection);
+        for await (const record of records) await copy.add(record);
+        await copy.finish();
+        await connection.query('COMMIT');
+      });
+    },
+  };
 }
 
 async function* recordsOf(connection: Connection): AsyncGenerator<TransferRecord> {

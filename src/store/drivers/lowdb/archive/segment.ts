@@ -2,7 +2,7 @@ import type { FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { Failure } from '../../../../failure.ts';
-import { type Files, isMissing } from '../../../files.ts';
+import { type Files, isMissing, readAt } from '../../../files.ts';
 import { corruptStore, storeUnavailable } from '../files/errors.ts';
 import {
   type AccountPart,
@@ -265,17 +265,6 @@ export class Segment {
       cause,
     });
   }
-}
-
-async function readAt(handle: FileHandle, offset: number, length: number): Promise<Buffer> {
-  const bytes = Buffer.allocUnsafe(length);
-  let done = 0;
-  while (done < length) {
-    const { bytesRead } = await handle.read(bytes, done, length - done, offset + done);
-    if (bytesRead === 0) break;
-    done += bytesRead;
-  }
-  return bytes.subarray(0, done);
 }
 
 export async function bodyOf({ segment, entry }: SegmentRecord): Promise<unknown> {

@@ -128,8 +128,13 @@ function withoutIdle<Item extends Holder>(item: Item, idle: Idle): Item {
 
 /** Conditions of a query, of which those without a value are left out. */
 export class Conditions {
-  readonly values: unknown[] = [];
+  readonly values: unknown[];
   readonly #conditions: string[] = [];
+
+  /** @param values those of the statement so far */
+  constructor(values: readonly unknown[] = []) {
+    this.values = [...values];
+  }
 
   /** The conditions, of which each holds. */
   get text(): string {
