@@ -152,6 +152,13 @@ export interface ScopedPayer extends Payer {
   readonly scope?: BudgetScope | undefined;
 }
 
+/** Identifiers of all that a charge counts against: its account, key, team and windows. */
+export function holdersOf({ accountId, keyId, scope }: ScopedPayer): string[] {
+  if (!scope) return [accountId, keyId];
+  const { teamId, windows } = scope;
+  return [accountId, keyId, ...(teamId === null ? [] : [teamId]), ...windows];
+}
+
 /** Credits reserved for a request in progress. It exists in memory only: the end of the process releases it. */
 export interface Reservation extends ScopedPayer {
   readonly id: string;

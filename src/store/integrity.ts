@@ -1,5 +1,5 @@
 import type { Account, ApiKey, Team } from './account.ts';
-import type { BudgetScope, BudgetWindow, Payer } from './budgets.ts';
+import { type BudgetScope, type BudgetWindow, holdersOf, type Payer } from './budgets.ts';
 import { availableOf, toCredits } from './credits.ts';
 import { availableChange, type LedgerEntry, type UsageRow } from './ledger.ts';
 import { Sums } from './sums.ts';
@@ -134,10 +134,7 @@ class IntegrityCheck {
 
   #addReserved({ accountId, keyId }: Payer, scope: BudgetScope | undefined, amount: number): void {
     this.#partsOf(accountId, `a reservation of ${keyId}`).reserved += amount;
-    const { teamId = null, windows = [] } = scope ?? {};
-    for (const id of [keyId, ...windows, ...(teamId === null ? [] : [teamId])]) {
-      this.#reserved.add(id, amount);
-    }
+    for (const id of holdersOf({ accountId, keyId, scope })) this.#reserved.add(id, amount);
   }
 
   #partsOf(accountId: string, what: string): Parts {

@@ -23,6 +23,9 @@ export interface LedgerEntry {
   readonly available: number;
 }
 
+/** What an entry without a key, a task and a note has in their places. */
+export const NO_DETAILS = { keyId: null, taskId: null, model: null, requests: null, note: null };
+
 /** Usage of one request, beside its price. */
 export interface UsageCounts {
   /** Requests, those that failed included; earlier versions left these out. */
@@ -134,19 +137,9 @@ export function carryForward(
     // The sum of a day's text charges has the position of the first of them, before grants that paid for
     // the later ones. The history is not cut between the two.
     if (seen > 1 && sum >= 0) {
-      const carried: LedgerEntry = {
-        id: entry.id,
-        accountId: entry.accountId,
-        keyId: null,
-        type: 'carried',
-        amount: sum,
-        taskId: null,
-        model: null,
-        requests: null,
-        note: null,
-        at: entry.at,
-        available: sum,
-      };
+      const { id, accountId, at } = entry;
+      const sums = { amount: sum, available: sum };
+      const carried: LedgerEntry = { id, accountId, type: 'carried', ...NO_DETAILS, at, ...sums };
       folded = { count: seen, carried };
     }
   }

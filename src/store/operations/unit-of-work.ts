@@ -11,7 +11,13 @@ import { availableOf } from '../credits.ts';
 import type { Delivery } from '../delivery.ts';
 import { notFound } from '../errors.ts';
 import type { ActiveReservations, Funds } from '../funds.ts';
-import { type LedgerEntry, type MeteredUsage, type UsageCounts, utcDayOf } from '../ledger.ts';
+import {
+  type LedgerEntry,
+  type MeteredUsage,
+  NO_DETAILS,
+  type UsageCounts,
+  utcDayOf,
+} from '../ledger.ts';
 import type { KeyHolder } from '../store.ts';
 import type { Task } from '../task.ts';
 
@@ -161,17 +167,8 @@ export abstract class UnitOfWork {
   }
 
   #entryOf(account: Account, fields: EntryFields, at: number): NewEntry {
-    return {
-      accountId: account.id,
-      keyId: null,
-      taskId: null,
-      model: null,
-      requests: null,
-      note: null,
-      at,
-      available: this.availableTo(account),
-      ...fields,
-    };
+    const available = this.availableTo(account);
+    return { accountId: account.id, ...NO_DETAILS, at, available, ...fields };
   }
 
   /** Available credits for the ledger, which has no entries of requests in progress. */

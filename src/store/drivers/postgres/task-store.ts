@@ -18,13 +18,6 @@ import type { RowOperation } from './transactions/batch.ts';
 /** Attempts to claim tasks of which other calls take some: each finds those that are left. */
 const CLAIM_ROUNDS = 100;
 
-interface Claims {
-  /** Forgets the deliveries that this node had claimed: its lease has ended. */
-  readonly forget: () => void;
-  /** Gives back tasks of which the claim was not acknowledged. */
-  readonly requeueUnknown: () => Promise<void>;
-}
-
 /** The methods that change tasks, uploads and deliveries, and what this node has claimed. */
 export function taskStore(parts: PostgresParts) {
   const { database, transactions, escrows, bank, events, lease, now } = parts;
@@ -135,8 +128,10 @@ export function taskStore(parts: PostgresParts) {
     },
   } satisfies Partial<Store>;
 
-  const claims: Claims = {
+  const claims = {
+    /** Forgets the deliveries that this node had claimed: its lease has ended. */
     forget: () => deliveries.clear(),
+    /** Gives back tasks of which the claim was not acknowledged. */
     async requeueUnknown() {
       const unknown = [...unknownClaims];
       if (unknown.length === 0) return;

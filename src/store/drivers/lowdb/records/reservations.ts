@@ -1,4 +1,10 @@
-import type { BudgetScope, Payer, Reservation, ScopedPayer } from '../../../budgets.ts';
+import {
+  type BudgetScope,
+  holdersOf,
+  type Payer,
+  type Reservation,
+  type ScopedPayer,
+} from '../../../budgets.ts';
 import { Sums } from '../../../sums.ts';
 
 /** Credits reserved for requests in progress, in memory only: the end of the process releases them. */
@@ -32,13 +38,9 @@ export class Reservations {
   }
 
   /** Adds to the reserved credits, or with a negative amount releases some, without a reservation to end. */
-  add({ accountId, keyId, scope }: ScopedPayer, amount: number): void {
+  add(payer: ScopedPayer, amount: number): void {
     this.#total += amount;
-    this.#sums.add(accountId, amount);
-    this.#sums.add(keyId, amount);
-    if (!scope) return;
-    if (scope.teamId !== null) this.#sums.add(scope.teamId, amount);
-    for (const id of scope.windows) this.#sums.add(id, amount);
+    for (const id of holdersOf(payer)) this.#sums.add(id, amount);
   }
 
   /** Reserved micro-credits of an account, a key, a team or a window. */

@@ -107,11 +107,6 @@ export class Database implements Connection {
     return this.#pool.totalCount - this.#pool.idleCount;
   }
 
-  /** Whether the last attempts failed. */
-  get isAway(): boolean {
-    return this.#awaySince > 0;
-  }
-
   /** Whether calls wait for the database for any time. */
   get isStarting(): boolean {
     return this.options.starting?.aborted === false;

@@ -10,28 +10,19 @@ import {
   remove,
   writeAllSync,
 } from '../../../files.ts';
-import type { UsageCounts } from '../../../ledger.ts';
 import { encodeLine, readLine } from '../../../line.ts';
 import type { Fold, FoldBatch } from './bank.ts';
-import { Escrow } from './escrow.ts';
+import { Escrow, type Settled } from './escrow.ts';
 
 /** Bytes after which a file is complete. It is removed once its charges are folded. */
 const FILE_BYTES = 1 << 20;
 
 const FILE_NAME = /^(?<node>node_\w+)\.(?<index>\d+)\.log$/;
 
-/** Charge of one text request. */
-interface LoggedCharge {
+interface LoggedCharge extends Settled {
   /** Number of the batch that folds it. */
   readonly number: number;
   readonly payer: ScopedPayer;
-  readonly model: string;
-  readonly tags?: string | undefined;
-  readonly counts: Partial<UsageCounts>;
-  /** Micro-credits. */
-  readonly amount: number;
-  /** Milliseconds since the epoch. */
-  readonly at: number;
 }
 
 interface LogFile {

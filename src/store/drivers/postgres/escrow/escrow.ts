@@ -9,10 +9,12 @@ const RATE_SECONDS = 20;
 /** Seconds for which the most credits in use are kept at least, and twice that at most: for clients that ask seldom. */
 const PEAK_SECONDS = 30;
 
-interface Settled {
+/** A charge of one text request. */
+export interface Settled {
   readonly model: string;
   readonly tags?: string | undefined;
   readonly counts: Partial<UsageCounts>;
+  /** Micro-credits. */
   readonly amount: number;
   /** Milliseconds since the epoch. */
   readonly at: number;

@@ -96,11 +96,6 @@ export class Escrows {
     this.#node = options.node;
   }
 
-  /** Requests in progress that have reserved credits. */
-  get reservations(): number {
-    return this.#reservations.size;
-  }
-
   /** Micro-credits drawn that no request has reserved or spent. */
   get idle(): number {
     let sum = 0;
@@ -176,22 +171,14 @@ export class Escrows {
       held.escrow.release(held.amount);
     }
     amount = Math.max(0, Math.min(amount, Math.max(0, account.escrow.free)));
-    const at = this.#options.now();
     const { model, counts, tags } = metered;
-    account.escrow.charge({ model, tags, counts, amount, at });
+    const settled = { model, tags, counts, amount, at: this.#options.now() };
+    account.escrow.charge(settled);
     this.changed(account.escrow.payer.accountId);
     this.#scheduleFold();
     this.#drawInAdvance(account);
     const { payer } = account.escrow;
-    await this.#options.log.append({
-      number: this.#number,
-      payer,
-      model,
-      tags,
-      counts,
-      amount,
-      at,
-    });
+    await this.#options.log.append({ number: this.#number, payer, ...settled });
     return amount;
   }
 

@@ -48,15 +48,8 @@ export function drawEscrow(
       if (amount <= 0) return 0;
       batch.putFunds(reserve(funds, amount, undefined, now), amount);
       const id = idOf(node, payer);
-      const known = batch.escrows.get(id) ?? {
-        id,
-        node,
-        accountId,
-        keyId,
-        scope,
-        amount: 0,
-        idle: 0,
-      };
+      const none = { id, node, accountId, keyId, scope, amount: 0, idle: 0 };
+      const known = batch.escrows.get(id) ?? none;
       batch.escrows.put({ ...known, amount: known.amount + amount });
       return amount;
     },

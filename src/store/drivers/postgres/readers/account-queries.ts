@@ -1,5 +1,6 @@
-import type { Account, Session } from '../../../account.ts';
+import type { Account, ApiKey, Session, Team } from '../../../account.ts';
 import type { BudgetWindow } from '../../../budgets.ts';
+import type { Selection } from '../../../selection.ts';
 import type { KeyHolder, Store } from '../../../store.ts';
 import type { Database, Row } from '../database/database.ts';
 import { decodeText, encodeText } from '../database/text.ts';
@@ -31,19 +32,24 @@ export async function storedAccount(
  * @param bookCharges waits until all charges of this node are in the database; rejects if the store is closed
  */
 export function accountQueries(balances: Balances, bookCharges: () => Promise<void>) {
+  const list =
+    <Item extends Account | ApiKey | Team>(
+      kind: 'account' | 'key' | 'team',
+      read: (row: Row) => Item,
+    ) =>
+    async (accountId?: string, selection: Selection = {}) => {
+      await bookCharges();
+      return balances.selected(kind, accountId, selection, read);
+    };
+  const listAccounts = list('account', accountOf);
   return {
     async findAccount(idOrName) {
       await bookCharges();
       return storedAccount(balances, idOrName);
     },
-    async listAccounts(selection = {}) {
-      await bookCharges();
-      return balances.selected('account', undefined, selection, accountOf);
-    },
-    async listKeys(accountId, selection = {}) {
-      await bookCharges();
-      return balances.selected('key', accountId, selection, KEYS.read);
-    },
+    listAccounts: (selection) => listAccounts(undefined, selection),
+    listKeys: list('key', KEYS.read),
+    listTeams: list('team', TEAMS.read),
     async matchKeys(text, limit) {
       await bookCharges();
       // Each part reads one index. Characters of identifiers are before the tilde.
@@ -55,10 +61,6 @@ export function accountQueries(balances: Balances, bookCharges: () => Promise<vo
         [encodeText(text), limit],
         KEYS.read,
       );
-    },
-    async listTeams(accountId, selection = {}) {
-      await bookCharges();
-      return balances.selected('team', accountId, selection, TEAMS.read);
     },
     async countKeys(teams) {
       const rows = await balances.reads.query<{ team: string; keys: number }>(

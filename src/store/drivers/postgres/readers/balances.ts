@@ -1,12 +1,13 @@
-import type { BudgetScope } from '../../../budgets.ts';
+import { type BudgetScope, holdersOf } from '../../../budgets.ts';
 import { unknownCursor } from '../../../errors.ts';
 import type { Selection } from '../../../selection.ts';
+import { Sums } from '../../../sums.ts';
 import type { Connection, Database, Row } from '../database/database.ts';
 import { encodeText } from '../database/text.ts';
 import { FairReads } from './fair-reads.ts';
 
 /** Credits that nodes have drawn and no request uses, by the identifier of an account, a key, a team or a window. */
-type Idle = ReadonlyMap<string, number>;
+type Idle = Sums;
 
 /** Accounts of which escrows are found by their index. */
 const MAX_FOUND = 5000;
@@ -106,10 +107,10 @@ export class Balances {
        FROM $schema.escrows ${where}`,
       values,
     );
-    const sums = new Map<string, number>();
-    const add = ({ accountId, keyId, scope, idle }: IdleEscrow) => {
-      const holders = [accountId, keyId, ...(scope?.windows ?? []), scope?.teamId ?? []].flat();
-      for (const holder of holders) sums.set(holder, (sums.get(holder) ?? 0) + idle);
+    const sums = new Sums();
+    const add = ({ scope, idle, ...payer }: IdleEscrow) => {
+      for (const holder of holdersOf({ ...payer, scope: scope ?? undefined }))
+        sums.add(holder, idle);
     };
     for (const { node, amount, ...escrow } of rows) {
       add(node === this.#options.node() ? { ...escrow, idle: amount } : escrow);
@@ -122,7 +123,7 @@ export class Balances {
 }
 
 function withoutIdle<Item extends Holder>(item: Item, idle: Idle): Item {
-  const sum = idle.get(item.id) ?? 0;
+  const sum = idle.of(item.id);
   return sum === 0 ? item : { ...item, reserved: item.reserved - sum };
 }
 
