@@ -65,16 +65,25 @@ export async function readAt(
   return bytes.subarray(0, done);
 }
 
-/** Writes a file so that its name appears only once all of its bytes are on disk. */
-export async function writeDurably(files: Files, path: string, bytes: Uint8Array): Promise<void> {
-  const temporary = `${path}.new`;
-  const handle = await files.open(temporary, 'w', FILE_MODE);
+/** Writes a file and syncs its bytes to disk, not its name. */
+export async function writeSynced(
+  files: Files,
+  path: string,
+  bytes: Uint8Array | string,
+): Promise<void> {
+  const handle = await files.open(path, 'w', FILE_MODE);
   try {
     await handle.writeFile(bytes);
     await handle.sync();
   } finally {
     await handle.close();
   }
+}
+
+/** Writes a file so that its name appears only once all of its bytes are on disk. */
+export async function writeDurably(files: Files, path: string, bytes: Uint8Array): Promise<void> {
+  const temporary = `${path}.new`;
+  await writeSynced(files, temporary, bytes);
   await files.rename(temporary, path);
   await syncFolder(files, dirname(path));
 }

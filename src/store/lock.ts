@@ -5,7 +5,7 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { Failure } from '../failure.ts';
 import { lockDescriptor } from '../libc.ts';
-import { type Files, isMissing, remove } from './files.ts';
+import { type Files, isMissing, remove, writeSynced } from './files.ts';
 
 const FLAGS = constants.O_RDWR | constants.O_CREAT;
 
@@ -120,14 +120,8 @@ export async function lockByPid(files: Files, path: string): Promise<Lock> {
 
 async function acquire(files: Files, path: string, owner: Owner): Promise<void> {
   const beside = `${path}.${owner.token}`;
-  const handle = await files.open(beside, 'w', 0o600);
-  try {
-    await handle.writeFile(JSON.stringify(owner));
-    // Synced, so that after a power cut the name does not lead to an empty file without an owner.
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
+  // Synced, so that after a power cut the name does not lead to an empty file without an owner.
+  await writeSynced(files, beside, JSON.stringify(owner));
   try {
     while (!(await tryLink(files, beside, path))) {
       const other = await read(files, path);

@@ -3,7 +3,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { Failure } from '../failure.ts';
 import type { SealedSecrets } from './config-entry.ts';
-import { diskFiles, FILE_MODE, makeFolder, remove, syncFolder } from './files.ts';
+import { diskFiles, makeFolder, remove, syncFolder, writeSynced } from './files.ts';
 import { newId } from './identifier.ts';
 
 const CIPHER = 'aes-256-gcm';
@@ -93,13 +93,7 @@ export class SecretKeys {
     const temporary = `${file}.${newId('new')}`;
     try {
       await makeFolder(diskFiles, dirname(file));
-      const handle = await diskFiles.open(temporary, 'w', FILE_MODE);
-      try {
-        await handle.writeFile(`${randomBytes(KEY_BYTES).toString('base64')}\n`);
-        await handle.sync();
-      } finally {
-        await handle.close();
-      }
+      await writeSynced(diskFiles, temporary, `${randomBytes(KEY_BYTES).toString('base64')}\n`);
       // Never over the key that another process has made meanwhile.
       await diskFiles.link(temporary, file).catch((error: NodeJS.ErrnoException) => {
         if (error.code !== 'EEXIST') throw error;

@@ -35,7 +35,7 @@ import {
 import { type Replay, replayJournals } from './journal/replay.ts';
 import { keysOf, TaskArchiver } from './records/archiver.ts';
 import { LowdbDocuments } from './records/documents.ts';
-import { Records } from './records/records.ts';
+import { recordsOf } from './records/records.ts';
 import { RequestFolder } from './requests/request-folder.ts';
 import { type Change, COLLECTIONS, type Collection, State } from './state/state.ts';
 
@@ -128,8 +128,8 @@ async function openLocked(options: LowdbOptions, place: Place, lock: Lock): Prom
     });
     for (const [collection, order] of changes) commits.markChanged(collection, order);
     if (options.tagSets !== undefined) state.tagSetLimit = options.tagSets;
-    const records = new Records({
-      ...{ state, commits, archive, archiver, now, onCharge: options.onCharge },
+    const records = recordsOf({
+      ...{ bookedState: state, commits, archive, archiver, now, onCharge: options.onCharge },
       backlogFailure: () => compactor.backlogFailure(commits.journalLength),
     });
     const requests = new RequestLog(new RequestFolder(files, place.requests));

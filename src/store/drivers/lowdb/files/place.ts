@@ -2,17 +2,9 @@ import { join } from 'node:path';
 import type { Files } from '../../../files.ts';
 
 /** The folder of a store, and those within it. */
-export interface Place {
-  readonly files: Files;
-  readonly directory: string;
-  readonly journals: string;
-  readonly shards: string;
-  readonly archive: string;
-  readonly requests: string;
-  readonly documents: string;
-}
+export type Place = Readonly<ReturnType<typeof placeIn>>;
 
-export function placeIn(files: Files, directory: string): Place {
+export function placeIn(files: Files, directory: string) {
   return {
     files,
     directory,

@@ -1,10 +1,10 @@
 import type { Account, ApiKey, Session, Team } from '../../../account.ts';
 import { PERIODS } from '../../../calendar.ts';
 import { unknownCursor } from '../../../errors.ts';
+import type { RecordsByKind } from '../../../operations/unit-of-work.ts';
 import type { Selection } from '../../../selection.ts';
 import type { KeyHolder, Store } from '../../../store.ts';
-import { compositeKey } from '../state/state.ts';
-import type { GroupIndex, Table, UniqueIndex } from '../state/table.ts';
+import { COLLECTION_OF, compositeKey, type State } from '../state/state.ts';
 import type { Records } from './records.ts';
 
 /** The methods that read accounts, keys, teams and windows. */
@@ -24,6 +24,11 @@ export function accountQueries(records: Records) {
     return team ? { ...holder, team } : holder;
   }
 
+  const list = <Kind extends ListedKind>(kind: Kind, accountId?: string, selection?: Selection) =>
+    records.readRows(() =>
+      selectRows(records.state, kind, accountId, selection).map(reservations.addTo),
+    );
+
   return {
     async findAccount(idOrName) {
       return records.readRow('accounts', () => {
@@ -33,13 +38,9 @@ export function accountQueries(records: Records) {
         return { order, value: reservations.addTo(accounts.rows.get(order)!) };
       });
     },
-    async listAccounts(selection) {
-      return records.readRows(() => {
-        const { accounts: table, accountById: byId } = records.state;
-        const found = selectRows({ kind: 'account', table, byId }, undefined, selection);
-        return found.map(reservations.addTo);
-      });
-    },
+    listAccounts: (selection) => list('account', undefined, selection),
+    listKeys: (accountId, selection) => list('key', accountId, selection),
+    listTeams: (accountId, selection) => list('team', accountId, selection),
     /** Every request calls this. It does not wait for writes: it returns what was last on disk. */
     async findKey(hash) {
       return holderAt(bookedState.keyByHash.order(hash));
@@ -51,13 +52,6 @@ export function accountQueries(records: Records) {
       if (!session || session.expiresAt <= records.now()) return undefined;
       const holder = holderAt(bookedState.keyById.order(session.keyId));
       return holder && { session, holder };
-    },
-    async listKeys(accountId, selection) {
-      return records.readRows(() => {
-        const { keys: table, keyById: byId, keysOfAccount: ofAccount } = records.state;
-        const listed = { kind: 'key', table, byId, ofAccount, has: isOf(accountId) } as const;
-        return selectRows(listed, accountId, selection).map(reservations.addTo);
-      });
     },
     async matchKeys(text, limit) {
       return records.readRows(() => {
@@ -83,13 +77,6 @@ export function accountQueries(records: Records) {
         return counts;
       });
     },
-    async listTeams(accountId, selection) {
-      return records.readRows(() => {
-        const { teams: table, teamById: byId } = records.state;
-        const listed = { kind: 'team', table, byId, has: isOf(accountId) } as const;
-        return selectRows(listed, accountId, selection).map(reservations.addTo);
-      });
-    },
     async listBudgetWindows(accountId, holderIds) {
       return records.readRows(() => {
         const { windows, windowsOfHolder } = records.state;
@@ -107,61 +94,53 @@ export function accountQueries(records: Records) {
 
 /** A condition that rows of an account meet, or all where that is undefined. */
 function isOf(accountId: string | undefined) {
-  return (row: { readonly accountId: string }) =>
+  return (row: { readonly id: string; readonly accountId?: string }) =>
     accountId === undefined || row.accountId === accountId;
 }
 
-/** Accounts, keys or teams with the indexes by which a part of them is found. */
-interface Listed<Row> {
-  readonly kind: 'account' | 'key' | 'team';
-  readonly table: Table<Row>;
-  readonly byId: UniqueIndex<Row>;
-  readonly ofAccount?: GroupIndex<Row>;
-  /** Whether the list has a row. */
-  readonly has?: (row: Row) => boolean;
-}
+type ListedKind = 'account' | 'key' | 'team';
 
 /**
- * Rows of a part of a list, in the order of creation.
+ * Accounts, keys or teams of a part of a list, in the order of creation.
  *
- * @param group the account whose rows `ofAccount` finds; undefined for all accounts
- * @throws Failure 404 for an unknown `after`
+ * @param accountId undefined for those of all accounts
+ * @throws Failure 404 for an unknown `after`, also for one of another account
  */
-function selectRows<Row>(
-  listed: Listed<Row>,
-  group: string | undefined,
+function selectRows<Kind extends ListedKind>(
+  state: State,
+  kind: Kind,
+  accountId: string | undefined,
   { ids, limit = Infinity, after }: Selection = {},
-): Row[] {
-  const { kind, byId, has = () => true } = listed;
-  const cursor = after === undefined ? undefined : byId.get(after);
-  if (after !== undefined && (cursor === undefined || !has(cursor))) {
+): RecordsByKind[Kind][] {
+  const rows = state[COLLECTION_OF[kind]].rows as ReadonlyMap<number, RecordsByKind[Kind]>;
+  const has = isOf(accountId);
+  const last = after === undefined ? 0 : (state.byId[kind].order(after) ?? 0);
+  if (after !== undefined && (last === 0 || !has(rows.get(last)!)))
     throw unknownCursor(kind, after);
-  }
-  const last = after === undefined ? 0 : byId.order(after)!;
-  const found: Row[] = [];
-  for (const row of candidates(listed, group, ids, last)) {
+  const found: RecordsByKind[Kind][] = [];
+  for (const order of ordersAfter(last, state, kind, accountId, ids)) {
     if (found.length >= limit) break;
-    if (has(row)) found.push(row);
+    const row = rows.get(order);
+    if (row !== undefined && has(row)) found.push(row);
   }
   return found;
 }
 
-function* candidates<Row>(
-  { table, byId, ofAccount }: Listed<Row>,
-  group: string | undefined,
-  ids: readonly string[] | undefined,
+/** Orders of the rows that a list may have, ascending. */
+function* ordersAfter(
   last: number,
-): Generator<Row> {
+  state: State,
+  kind: ListedKind,
+  accountId: string | undefined,
+  ids: readonly string[] | undefined,
+): Generator<number> {
   if (ids !== undefined) {
-    const orders = new Set(ids.map((id) => byId.order(id) ?? 0));
-    const ascending = [...orders].filter((order) => order > last).sort((one, other) => one - other);
-    for (const order of ascending) yield table.rows.get(order)!;
-  } else if (group !== undefined && ofAccount) {
-    for (const [, row] of ofAccount.oldest(group, last)) yield row;
+    const orders = new Set(ids.map((id) => state.byId[kind].order(id) ?? 0));
+    yield* [...orders].filter((order) => order > last).sort((one, other) => one - other);
+  } else if (kind === 'key' && accountId !== undefined) {
+    for (const [order] of state.keysOfAccount.oldest(accountId, last)) yield order;
   } else {
-    for (let order = last + 1; order < table.next; order += 1) {
-      const row = table.rows.get(order);
-      if (row !== undefined) yield row;
-    }
+    const { next } = state[COLLECTION_OF[kind]];
+    for (let order = last + 1; order < next; order += 1) yield order;
   }
 }
