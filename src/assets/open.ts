@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Config } from '../config/settings/schema.ts';
-import { Failure } from '../failure.ts';
+import { codedFailure } from '../failure.ts';
 import { diskFiles } from '../store/files.ts';
 import { newId } from '../store/identifier.ts';
 import type { Upstream } from '../upstream/response.ts';
@@ -89,9 +89,7 @@ export async function storeInBucket(
   const written = await measureLocalFile(diskFiles, path, MAX_OBJECT_BYTES);
   const content = () => chunksOf(() => open(path, 'r'));
   if (await target.put(key, written, content, { overwrite })) return;
-  throw new Failure('invalid_request', `s3://${bucket}/${key} exists already`, {
-    code: 'output_exists',
-  });
+  throw codedFailure('output_exists', `s3://${bucket}/${key} exists already`);
 }
 
 /** Lists, stores and deletes in the bucket, with an object of its own. @throws Failure `storage_unavailable` */

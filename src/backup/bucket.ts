@@ -1,6 +1,6 @@
 import { bucketOf } from '../assets/open.ts';
 import type { Config } from '../config/settings/schema.ts';
-import { Failure } from '../failure.ts';
+import { codedFailure } from '../failure.ts';
 import type { Upstream } from '../upstream/response.ts';
 import { responseChunks } from '../upstream/response-chunks.ts';
 import {
@@ -29,10 +29,9 @@ export function bucketPlace(text: string): BucketPlace | null {
   const [, bucket, prefix = ''] =
     /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:\/([\w./-]*))?$/.exec(text) ?? [];
   if (bucket === undefined) {
-    throw new Failure(
-      'invalid_request',
+    throw codedFailure(
+      'usage',
       `expected s3://BUCKET/PREFIX, received ${JSON.stringify(text.slice(0, 200))}`,
-      { code: 'usage' },
     );
   }
   const trimmed = prefix.replace(/\/+$/, '');
@@ -47,10 +46,9 @@ export class BucketBackups {
 
   constructor({ bucket, prefix }: BucketPlace, assets: Config['assets'], upstream: Upstream) {
     if (assets.accessKeyId === undefined) {
-      throw new Failure(
-        'invalid_request',
+      throw codedFailure(
+        'usage',
         's3:// needs assets.driver: s3 in the configuration, with endpoint and credentials',
-        { code: 'usage' },
       );
     }
     this.#bucket = bucketOf(assets, bucket, upstream);

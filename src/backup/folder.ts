@@ -1,6 +1,6 @@
 import { link, readFile, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { Failure } from '../failure.ts';
+import { codedFailure, Failure } from '../failure.ts';
 import { diskFiles, makeFolder, namesIn, syncFolder } from '../store/files.ts';
 import { lockFolder } from '../store/lock.ts';
 import {
@@ -39,8 +39,7 @@ export async function openFolder(folder: string, name: string): Promise<Target> 
     .then(() => lockFolder(diskFiles, folder, () => {}))
     .catch((error: unknown) => {
       if (!(error instanceof Failure)) throw cannotWrite(folder, error);
-      throw new Failure('service_error', `${folder}: another backup is being written there`, {
-        code: 'store_locked',
+      throw codedFailure('store_locked', `${folder}: another backup is being written there`, {
         cause: error,
       });
     });

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { Failure } from '../failure.ts';
+import { codedFailure, Failure } from '../failure.ts';
 
 /** File of a backup that names all others. It is written last. */
 export const MANIFEST = 'manifest.json';
@@ -112,7 +112,7 @@ export async function readManifest(
 }
 
 export function invalidBackup(message: string, cause?: unknown): Failure {
-  return new Failure('service_error', message, { code: 'backup_invalid', cause });
+  return codedFailure('backup_invalid', message, { cause });
 }
 
 /** @param what file or place, for the operator alone */

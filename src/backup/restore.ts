@@ -2,7 +2,7 @@ import { open, readdir, rename, rm, rmdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { subfolderOf } from '../assets/storage/identifier.ts';
 import { chunksOf } from '../assets/storage/local-chunks.ts';
-import { Failure } from '../failure.ts';
+import { codedFailure, Failure } from '../failure.ts';
 import { auditFolder } from '../store/audit/log.ts';
 import { readAudit } from '../store/audit/read.ts';
 import { openStore } from '../store/drivers/open.ts';
@@ -204,9 +204,7 @@ async function makeEmpty(folder: string): Promise<void> {
   const reason = names.includes(UNVERIFIED)
     ? `it has ${UNVERIFIED} of a restore that was interrupted; remove that`
     : `it has ${JSON.stringify(names[0])}`;
-  throw new Failure('invalid_request', `${folder}: expected an empty folder, and ${reason}`, {
-    code: 'store_not_empty',
-  });
+  throw codedFailure('store_not_empty', `${folder}: expected an empty folder, and ${reason}`);
 }
 
 /** Opens the store of a folder as a daemon would, and compares all sums with their records. */

@@ -1,6 +1,6 @@
 import { join, resolve, sep } from 'node:path';
 import type { Config } from '../config/settings/schema.ts';
-import { Failure } from '../failure.ts';
+import { codedFailure } from '../failure.ts';
 import { placeOf, type StoreSettings } from '../store/drivers/open.ts';
 import { secretKeyFile } from '../store/secret-key.ts';
 import type { Upstream } from '../upstream/response.ts';
@@ -85,9 +85,7 @@ async function openTarget(
   for (const part of ['store', 'assets', 'audit']) {
     const folder = join(resolve(dataDir), part);
     if (!`${resolve(to)}${sep}`.startsWith(folder + sep)) continue;
-    throw new Failure('invalid_request', `${to}: expected a place outside of ${folder}`, {
-      code: 'usage',
-    });
+    throw codedFailure('usage', `${to}: expected a place outside of ${folder}`);
   }
   return to.endsWith('.tar') ? openTar(resolve(to), name) : openFolder(resolve(to), name);
 }

@@ -3,7 +3,7 @@ import type { FileHandle } from 'node:fs/promises';
 import { open, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isAssetId, QUARANTINE, SUBFOLDER } from '../assets/storage/identifier.ts';
-import { Failure } from '../failure.ts';
+import { codedFailure } from '../failure.ts';
 import { HEAD_FILE, isLogFile } from '../store/audit/entry.ts';
 import { auditFolder } from '../store/audit/log.ts';
 import { openSnapshot, storeIdOf } from '../store/drivers/open.ts';
@@ -124,7 +124,5 @@ async function entriesIn(folder: string) {
 export async function storeIdIn(dataDir: string): Promise<string> {
   const id = await storeIdOf(join(dataDir, 'store'));
   if (id !== null) return id;
-  throw new Failure('invalid_request', `${dataDir}: there is no store of Oriel`, {
-    code: 'no_store',
-  });
+  throw codedFailure('no_store', `${dataDir}: there is no store of Oriel`);
 }

@@ -1,7 +1,7 @@
 import type { FileHandle } from 'node:fs/promises';
 import { rename, stat, unlink } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { Failure } from '../failure.ts';
+import { codedFailure } from '../failure.ts';
 import { lockDescriptor } from '../libc.ts';
 import { diskFiles, syncFolder } from '../store/files.ts';
 import { invalidBackup, isSafePath, writing } from './manifest.ts';
@@ -71,9 +71,7 @@ export async function openTar(file: string, name: string): Promise<Target> {
   const handle = await writing(partial, () => diskFiles.open(partial, 'a+', 0o600));
   if (lockDescriptor(handle.fd) === 'taken') {
     await handle.close();
-    throw new Failure('service_error', `${file}: another backup is being written there`, {
-      code: 'store_locked',
-    });
+    throw codedFailure('store_locked', `${file}: another backup is being written there`);
   }
   await handle.truncate(0);
   return {

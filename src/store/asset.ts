@@ -1,4 +1,4 @@
-import { Failure } from '../failure.ts';
+import { codedFailure } from '../failure.ts';
 import type { MeteredUsage } from './ledger.ts';
 
 /** Stored file: an upload, an input of a task or a result of a task. Times are milliseconds since the epoch. */
@@ -43,5 +43,5 @@ export function checkStorageQuota(taken: number, bytes: number, quota: number): 
   if (bytes === 0 || taken + bytes <= quota) return;
   const stored = `uploads and inputs of open tasks take ${taken} of the ${quota} bytes that the account has`;
   const message = `this request has files of ${bytes} bytes, but ${stored}`;
-  throw new Failure('insufficient_quota', message, { code: 'storage_full' });
+  throw codedFailure('storage_full', message);
 }

@@ -1,6 +1,6 @@
 import { readdir, rename, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Failure } from '../failure.ts';
+import { codedFailure, Failure } from '../failure.ts';
 
 /** Folders whose files the daemon trusts when it starts. */
 const TRUSTED = ['.', 'store', 'audit', 'assets', 'spool'];
@@ -66,7 +66,7 @@ export async function checkStorePresent(dataDir: string, isNew: boolean): Promis
     return former;
   }
   const message = `${dataDir}: the store is missing, although there are files of it (${remains.join(', ')}). Nothing was changed; mount its volume or restore the folder from a backup. To begin a new store, start once with --new-store: the files are then kept under another name`;
-  throw new Failure('service_error', message, { code: 'store_missing' });
+  throw codedFailure('store_missing', message);
 }
 
 /** Those that are files, or folders with content. */
@@ -90,5 +90,5 @@ function noFolder(path: string): Failure {
 
 function openToAll(folder: string, mode: string): Failure {
   const message = `${folder}: every user may write there (mode ${mode}), and so forge keys and credits; run chmod o-w on it, or name a folder that does not exist yet, which is then created with access for its owner only`;
-  return new Failure('invalid_request', message, { code: 'data_folder_open' });
+  return codedFailure('data_folder_open', message);
 }

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { Failure } from '../failure.ts';
+import { codedFailure, Failure } from '../failure.ts';
 
 /** Kinds of documents. The names are in file names and in tables: they have letters and `_` only. */
 export const DOCUMENT_KINDS = [
@@ -125,23 +125,23 @@ export function checkQuota(used: DocumentQuota, quota: DocumentQuota | undefined
     if (used[what] <= most) continue;
     const unit = what === 'count' ? 'stored objects' : 'bytes of stored objects';
     const message = `the account may have at most ${most} ${unit} of this kind; delete some, or wait until they expire`;
-    throw new Failure('insufficient_quota', message, { code: 'storage_full' });
+    throw codedFailure('storage_full', message);
   }
 }
 
 export function documentExists({ kind, id }: DocumentKey): Failure {
   const message = `there is already a ${kind} ${JSON.stringify(id)}`;
-  return new Failure('invalid_request', message, { code: 'document_exists' });
+  return codedFailure('document_exists', message);
 }
 
 export function documentChanged({ kind, id }: DocumentKey): Failure {
   const message = `the ${kind} ${JSON.stringify(id)} has changed meanwhile; read it again`;
-  return new Failure('invalid_request', message, { code: 'document_changed' });
+  return codedFailure('document_changed', message);
 }
 
 export function unknownDocument(kind: DocumentKind, after: string): Failure {
   const message = `after: there is no ${kind} ${JSON.stringify(after)}`;
-  return new Failure('invalid_request', message, { code: 'document_not_found', param: 'after' });
+  return codedFailure('document_not_found', message, { param: 'after' });
 }
 
 /** Attempts to change a document that others change at the same time. */

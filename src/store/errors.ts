@@ -1,4 +1,4 @@
-import { type CodeOf, Failure } from '../failure.ts';
+import { type CodeOf, codedFailure, Failure } from '../failure.ts';
 
 type Named = 'account' | 'key' | 'team' | 'task' | 'asset' | 'delivery' | 'provider' | 'model';
 
@@ -46,5 +46,5 @@ export function notEmpty(): Failure {
 
 /** A call after the store was closed. */
 export function closed(): Failure {
-  return new Failure('service_error', 'the store is closed', { code: 'store_unavailable' });
+  return codedFailure('store_unavailable', 'the store is closed');
 }

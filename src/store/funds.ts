@@ -1,4 +1,4 @@
-import { Failure } from '../failure.ts';
+import { codedFailure, Failure } from '../failure.ts';
 import type { Account, ApiKey, Team } from './account.ts';
 import type { BudgetWindow, WindowLimits } from './budgets.ts';
 import { calendarWindow, PERIODS, timeZoneNamed } from './calendar.ts';
@@ -152,7 +152,7 @@ export function checkFunds(
   const available = accountFunds(funds, held);
   if (amount > available) {
     const left = `the account has ${toCredits(available)} available`;
-    throw new Failure('insufficient_quota', `${cost}; ${left}`, { code: 'insufficient_credits' });
+    throw codedFailure('insufficient_credits', `${cost}; ${left}`);
   }
   const exceeded = budgetsOf(funds, held).filter(({ limit, used }) => amount > limit - used);
   if (exceeded.length === 0) return;

@@ -3,7 +3,7 @@ import { constants } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { Failure } from '../failure.ts';
+import { codedFailure, type Failure } from '../failure.ts';
 import { lockDescriptor } from '../libc.ts';
 import { type Files, isMissing, remove, writeSynced } from './files.ts';
 
@@ -148,9 +148,7 @@ async function acquire(files: Files, path: string, owner: Owner): Promise<void> 
 function storeLocked(path: string, owner: Owner | null): Failure {
   const process = owner ? `process ${owner.pid}` : 'another process';
   const details = owner?.host ? ` (host ${owner.host}, since ${owner.since})` : '';
-  return new Failure('service_error', `${path}: ${process} is using this store${details}`, {
-    code: 'store_locked',
-  });
+  return codedFailure('store_locked', `${path}: ${process} is using this store${details}`);
 }
 
 /** Creates a hard link. Returns false if the name exists. */
@@ -176,12 +174,9 @@ async function read(files: Files, path: string): Promise<Owner | null> {
   if (text === '') return RELEASED;
   const owner = parseOwner(text);
   if (owner) return owner;
-  throw new Failure(
-    'service_error',
+  throw codedFailure(
+    'store_locked',
     `${path}: this is not a lock file of Oriel; remove it if no Oriel process is running`,
-    {
-      code: 'store_locked',
-    },
   );
 }
 

@@ -1,7 +1,7 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { Failure } from '../failure.ts';
+import { codedFailure, Failure } from '../failure.ts';
 import type { SealedSecrets } from './config-entry.ts';
 import { diskFiles, makeFolder, remove, syncFolder, writeSynced } from './files.ts';
 import { newId } from './identifier.ts';
@@ -22,7 +22,7 @@ export function secretKeyFile(dataDir: string, configured: string | undefined): 
 }
 
 function unreadable(message: string, cause?: unknown): Failure {
-  return new Failure('service_error', message, { code: 'secrets_unreadable', cause });
+  return codedFailure('secrets_unreadable', message, { cause });
 }
 
 /** Encrypts a text. @param context what it belongs to: as that of anything else it cannot be decrypted */

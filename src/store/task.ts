@@ -1,5 +1,5 @@
 import type { ErrorCode } from '../error-codes.ts';
-import { Failure, type FailureType } from '../failure.ts';
+import { codedFailure, type FailureType } from '../failure.ts';
 import type { Asset, NewAsset } from './asset.ts';
 import type { BudgetScope } from './budgets.ts';
 import { conflict } from './errors.ts';
@@ -97,8 +97,7 @@ const RETRY_AFTER = 5;
 /** @throws Failure rate_limit, code `too_many_tasks`, if the account has `max` open tasks */
 export function checkOpenTasks(open: number, max: number): void {
   if (open < max) return;
-  throw new Failure('rate_limit', `the account has ${open} tasks that have not ended`, {
-    code: 'too_many_tasks',
+  throw codedFailure('too_many_tasks', `the account has ${open} tasks that have not ended`, {
     retryAfter: RETRY_AFTER,
   });
 }
@@ -113,7 +112,7 @@ const MAX_OPEN_REQUEST_BYTES = 64 * 2 ** 20;
 export function checkOpenRequests(taken: number, request: unknown): void {
   if (taken + approximateSize(request) <= MAX_OPEN_REQUEST_BYTES) return;
   const message = `the requests of the tasks that have not ended take ${taken} of ${MAX_OPEN_REQUEST_BYTES} bytes`;
-  throw new Failure('rate_limit', message, { code: 'too_many_tasks', retryAfter: RETRY_AFTER });
+  throw codedFailure('too_many_tasks', message, { retryAfter: RETRY_AFTER });
 }
 
 /** Approximate size of a JSON value in memory, in bytes. */

@@ -12,8 +12,8 @@ import {
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { DiskStorage } from '../../src/assets/disk/disk-storage.ts';
-import type { StoredFile } from '../../src/assets/storage/verification.ts';
 import { isAssetId, newAssetId } from '../../src/assets/storage/identifier.ts';
+import type { StoredFile } from '../../src/assets/storage/verification.ts';
 import { filesBelow } from '../cli/folder.ts';
 import { gate } from '../gate.ts';
 import { temporaryFolder } from '../oriel.ts';

@@ -12,12 +12,12 @@ import {
   type ReadOptions,
   type SweepResult,
 } from '../storage/asset-storage.ts';
-import type { StoredFile } from '../storage/verification.ts';
 import type { DiskSpace } from '../storage/disk-space.ts';
 import { bucketUnavailable, onDisk } from '../storage/errors.ts';
 import { isAssetId, subfolderOf } from '../storage/identifier.ts';
 import { type ByteRange, chunksOf } from '../storage/local-chunks.ts';
 import { measureLocalFile, type Written } from '../storage/spooled-file.ts';
+import type { StoredFile } from '../storage/verification.ts';
 import { Bucket, type BucketOptions, type ObjectFacts, type OpenObject } from './bucket.ts';
 import { emptyBucketQuarantine, sweepBucket } from './orphans.ts';
 

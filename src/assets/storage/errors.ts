@@ -1,12 +1,11 @@
-import { Failure } from '../../failure.ts';
+import { codedFailure, Failure } from '../../failure.ts';
 
 /** Seconds in `Retry-After` when the disk cannot take a file. */
 const RETRY_AFTER_SECONDS = 30;
 
 /** The disk is full or fails, or too many files are open: an error of this server that may pass. */
 export function storageUnavailable(reason: string, cause?: unknown): Failure {
-  return new Failure('service_error', `cannot store files: ${reason}`, {
-    code: 'storage_unavailable',
+  return codedFailure('storage_unavailable', `cannot store files: ${reason}`, {
     retryAfter: RETRY_AFTER_SECONDS,
     cause,
   });
@@ -19,8 +18,7 @@ export function storageUnavailable(reason: string, cause?: unknown): Failure {
  * @param retryAfter seconds
  */
 export function bucketUnavailable(detail: string, cause?: unknown, retryAfter = 5): Failure {
-  return new Failure('service_error', 'the storage of files cannot be used at present', {
-    code: 'storage_unavailable',
+  return codedFailure('storage_unavailable', 'the storage of files cannot be used at present', {
     retryAfter,
     detail: `S3: ${detail}`,
     cause,
@@ -29,15 +27,11 @@ export function bucketUnavailable(detail: string, cause?: unknown, retryAfter = 
 
 /** A stored file differs from what was written. */
 export function damagedFailure(): Failure {
-  return new Failure('service_error', 'the file is damaged in the storage of this server', {
-    code: 'asset_damaged',
-  });
+  return codedFailure('asset_damaged', 'the file is damaged in the storage of this server');
 }
 
 export function tooLarge(maxBytes: number): Failure {
-  return new Failure('invalid_request', `expected a file of at most ${maxBytes} bytes`, {
-    code: 'file_too_large',
-  });
+  return codedFailure('file_too_large', `expected a file of at most ${maxBytes} bytes`);
 }
 
 /** Runs a disk operation and converts its errors: their own messages contain paths. */

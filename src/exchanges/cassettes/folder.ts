@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { lstat, mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { Failure } from '../../failure.ts';
+import { codedFailure, type Failure } from '../../failure.ts';
 import { makeFolders } from '../../folders.ts';
 import type { Exchange } from '../exchange.ts';
 import { decodeExchange, type EncodedExchange } from '../exchange-file.ts';
@@ -71,7 +71,7 @@ export function readCassette(folder: string, file: string): Exchange {
     text = readFileSync(path, 'utf8');
   } catch (cause) {
     const message = `${path}: cannot be read: ${reasonOf(cause)}`;
-    throw new Failure('invalid_request', message, { code: 'cassette_unreadable', cause });
+    throw codedFailure('cassette_unreadable', message, { cause });
   }
   return decodeExchange(text, path, (name) => readFileSync(join(folder, BLOBS, name)));
 }
@@ -99,7 +99,7 @@ function entriesOf(folder: string) {
 
 export function folderFailure(folder: string, verb: string, cause: unknown): Failure {
   const message = `${folder}: the folder of cassettes cannot be ${verb}: ${reasonOf(cause)}`;
-  return new Failure('invalid_request', message, { code: 'cassette_folder', cause });
+  return codedFailure('cassette_folder', message, { cause });
 }
 
 /** `ENOSPC: no space left on device`, without the path. */

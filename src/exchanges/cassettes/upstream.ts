@@ -1,5 +1,5 @@
 import { appendFile } from 'node:fs/promises';
-import { Failure } from '../../failure.ts';
+import { codedFailure, type Failure } from '../../failure.ts';
 import type { UpstreamRequest } from '../../upstream/request.ts';
 import type { Upstream, UpstreamResponse } from '../../upstream/response.ts';
 import { canonicalRequest, keyOf } from '../canonical-request.ts';
@@ -107,7 +107,7 @@ export class CassetteUpstream implements Upstream {
     }
     if (faults.length > 0) {
       const message = faults.slice(0, MAX_MESSAGES).join('\n');
-      throw new Failure('invalid_request', message, { code: 'cassette_unreadable' });
+      throw codedFailure('cassette_unreadable', message);
     }
     found.sort((a, b) => a.number - b.number);
     for (const { key, file } of found) this.#sequence(key).files.push(file);
@@ -191,7 +191,7 @@ export class CassetteUpstream implements Upstream {
 
   #missed(model: string, message: string): Failure {
     if (this.#misses.length < MAX_MESSAGES) this.#misses.push({ model, message });
-    return new Failure('service_error', message, { code: 'cassette_miss' });
+    return codedFailure('cassette_miss', message);
   }
 
   async #record(url: string, request: UpstreamRequest, place: Place): Promise<UpstreamResponse> {

@@ -1,7 +1,7 @@
 import { constants } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { Failure } from '../../failure.ts';
+import { codedFailure, Failure } from '../../failure.ts';
 import {
   diskFiles,
   type Files,
@@ -248,8 +248,7 @@ export class AuditLog {
 function unavailable(error: unknown): Failure {
   if (error instanceof Failure) return error;
   const reason = error instanceof Error ? error.message : String(error);
-  return new Failure('service_error', 'the audit log cannot be written: nothing was done', {
-    code: 'audit_unavailable',
+  return codedFailure('audit_unavailable', 'the audit log cannot be written: nothing was done', {
     detail: reason,
     cause: error,
   });

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import { Failure } from '../../../failure.ts';
+import { codedFailure, Failure } from '../../../failure.ts';
 import {
   copyFolderDurably,
   diskFiles,
@@ -68,8 +68,7 @@ export async function openLowdbStore(options: LowdbOptions): Promise<Store> {
 /** Only the operator reads this message: unlike later failures of the store, it names the folder. */
 function cannotOpen(directory: string, cause: unknown): Failure {
   const reason = cause instanceof Error ? cause.message : String(cause);
-  return new Failure('service_error', `cannot open the store in ${directory}: ${reason}`, {
-    code: 'store_unavailable',
+  return codedFailure('store_unavailable', `cannot open the store in ${directory}: ${reason}`, {
     cause,
   });
 }

@@ -1,7 +1,7 @@
 import type { FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
-import { Failure } from '../../../../failure.ts';
+import { codedFailure, Failure } from '../../../../failure.ts';
 import { type Files, isMissing, readAt } from '../../../files.ts';
 import { corruptStore, storeUnavailable } from '../files/errors.ts';
 import {
@@ -260,8 +260,7 @@ export class Segment {
   #damaged(what: string, offset: number): Failure {
     const cause = corruptStore(this.#path, what, offset);
     this.#onFault(cause);
-    return new Failure('service_error', 'a record is damaged on the disk of this server', {
-      code: 'record_damaged',
+    return codedFailure('record_damaged', 'a record is damaged on the disk of this server', {
       cause,
     });
   }

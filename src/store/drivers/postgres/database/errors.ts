@@ -1,4 +1,4 @@
-import { Failure } from '../../../../failure.ts';
+import { codedFailure, Failure } from '../../../../failure.ts';
 import { accountExists, assetExists, keyExists, teamExists } from '../../../errors.ts';
 
 /** Seconds in `Retry-After` while the database is away. */
@@ -52,8 +52,7 @@ export function unavailable(cause: unknown): Failure {
   const { code } = cause as DatabaseError;
   const words = code !== undefined && REASONS[code];
   const reason = code === undefined ? 'it does not answer' : words ? `${words} (${code})` : code;
-  return new Failure('service_error', `the database cannot be used now: ${reason}`, {
-    code: 'store_unavailable',
+  return codedFailure('store_unavailable', `the database cannot be used now: ${reason}`, {
     retryAfter: RETRY_AFTER,
     cause,
   });
@@ -74,7 +73,7 @@ export function notOpened(error: unknown, url: string): unknown {
     ? '; append sslrootcert=FILE with its authority to the URL'
     : '';
   const message = `the database at ${new URL(url).host} cannot be used: ${reason}${hint}`;
-  return new Failure('service_error', message, { code: 'store_unavailable', cause });
+  return codedFailure('store_unavailable', message, { cause });
 }
 
 /** The failure for a unique index that a transaction would violate, by the name of the index. */
@@ -90,8 +89,7 @@ export function failureOf(error: unknown): unknown {
   const violation = constraint === undefined ? undefined : VIOLATIONS[constraint];
   if (violation) return violation();
   if (code === undefined) return error;
-  return new Failure('service_error', `the database refused a statement: ${code}`, {
-    code: 'store_unavailable',
+  return codedFailure('store_unavailable', `the database refused a statement: ${code}`, {
     cause: error,
   });
 }

@@ -1,4 +1,4 @@
-import { Failure } from '../../../../failure.ts';
+import { codedFailure, type Failure } from '../../../../failure.ts';
 import type { Reservation, ScopedPayer } from '../../../budgets.ts';
 import type { MeteredUsage } from '../../../ledger.ts';
 import type { Draw, EscrowBank, FoldBatch } from './bank.ts';
@@ -454,8 +454,7 @@ function payerName({ accountId, keyId, scope }: ScopedPayer): string {
 }
 
 function leaseLost(): Failure {
-  return new Failure('service_error', 'this node has lost its lease in the store; try again', {
-    code: 'store_unavailable',
+  return codedFailure('store_unavailable', 'this node has lost its lease in the store; try again', {
     retryAfter: 1,
   });
 }

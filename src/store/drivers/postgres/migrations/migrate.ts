@@ -1,4 +1,4 @@
-import { Failure } from '../../../../failure.ts';
+import { codedFailure, type Failure } from '../../../../failure.ts';
 import { BEGIN, type Connection, type Database } from '../database/database.ts';
 import { MIGRATIONS } from './later-tables.ts';
 
@@ -42,7 +42,7 @@ async function checkEncoding(connection: Connection): Promise<void> {
   );
   if (row!.name === 'UTF8') return;
   const message = `the database has the encoding ${row!.name}: create one WITH ENCODING 'UTF8'`;
-  throw new Failure('service_error', message, { code: 'store_unavailable' });
+  throw codedFailure('store_unavailable', message);
 }
 
 /** The version to which this program brings a schema. */
@@ -62,5 +62,5 @@ export async function versionOf(connection: Connection): Promise<number> {
 
 function newer(version: number, schema: string): Failure {
   const message = `a later version of Oriel has migrated this database: its schema ${schema} has version ${version}, and this program knows versions up to ${MIGRATIONS.length}. Run that version or a newer one, or restore the database from before the upgrade.`;
-  return new Failure('service_error', message, { code: 'store_newer' });
+  return codedFailure('store_newer', message);
 }
