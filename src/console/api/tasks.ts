@@ -57,3 +57,23 @@ export function filesOf(task: Task): readonly string[] {
 export function useTaskEvents(onTask: (task: Task) => void, onGap: () => void): void {
   useEvents<Task>('v1/tasks/events', 'task', onTask, onGap);
 }
+
+/**
+ * A task does not leave its end: an older answer may come later than an event. Events do not have the request.
+ */
+function newer(known: Task | undefined, task: Task): Task {
+  return known && hasEnded(known) && !hasEnded(task)
+    ? { ...task, ...known }
+    : { ...known, ...task };
+}
+
+/** Lists of tasks, newest first. */
+export const TASKS = {
+  pageOf: ({ data, has_more: hasMore }: TaskList) => ({
+    items: data,
+    next: hasMore ? data.at(-1)?.task_id : null,
+  }),
+  idOf: ({ task_id: id }: Task) => id,
+  merged: newer,
+  events: ['v1/tasks/events', 'task'],
+} as const;

@@ -1,5 +1,5 @@
 import type { AccountRecord, KeyRecord, TeamRecord } from '../../../administration/records.ts';
-import { useList } from '../../components/list.tsx';
+import { useList } from '../../api/list.ts';
 
 /** An account as `v1/admin/accounts/list` has it. */
 export type Account = Omit<AccountRecord, 'createdAt'>;
@@ -29,10 +29,13 @@ interface Lists {
 export function useHolders<Name extends keyof Lists>(name: Name, account = '') {
   const query = new URLSearchParams({ limit: '100', ...(account && { account }) });
   type Answer = Outcome<Record<Name, readonly Lists[Name][]> & { readonly has_more: boolean }>;
-  return useList(`v1/admin/${name}/list?${query}`, ({ result }: Answer) => ({
-    items: result[name],
-    next: result.has_more ? result[name].at(-1)?.id : null,
-  }));
+  return useList(`v1/admin/${name}/list?${query}`, {
+    pageOf: ({ result }: Answer) => ({
+      items: result[name],
+      next: result.has_more ? result[name].at(-1)?.id : null,
+    }),
+    idOf: ({ id }) => id,
+  });
 }
 
 /** Names of accounts to choose from; undefined where not all are loaded, so that a field takes a name. */

@@ -1,8 +1,8 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
+import { useList } from '../../api/list.ts';
 import { useRefresh } from '../../api/resource.ts';
-import { useTaskList } from '../../api/task-list.ts';
-import { filesOf, hasEnded, type Task } from '../../api/tasks.ts';
+import { filesOf, hasEnded, TASKS, type Task } from '../../api/tasks.ts';
 import { OlderButton } from '../../components/list.tsx';
 import { Empty, ErrorState, Loading } from '../../components/states.tsx';
 import type { Kind } from './draft.ts';
@@ -20,13 +20,14 @@ export function useGallery(kind: Kind, onEnd: () => void) {
   /** What a screen reader says about the last end of a task. */
   const [news, setNews] = useState('');
   const isOfKind = ({ type }: Task) => type === kind;
-  const list = useTaskList(path, isOfKind, (task) => {
+  const onItem = (task: Task) => {
     if (!isOfKind(task) || !hasEnded(task)) return;
     const text = `${kind} task ${task.status}${task.error ? `: ${task.error.message}` : ''}`;
     // Equal texts would not be read again.
     setNews((before) => (before === text ? `${text}.` : text));
     onEnd();
-  });
+  };
+  const list = useList(path, { ...TASKS, admits: isOfKind, onItem });
   // Events of tasks that other programs create do not have the prompt.
   const isChanging = list.items.slice(0, PAGE).some((task) => !hasEnded(task) || !task.request);
   useRefresh(() => isChanging && list.reload(), REFRESH_MS);

@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks';
 import type { RequestRecord } from '../../../store/requests/record.ts';
+import { useList } from '../../api/list.ts';
 import { Button } from '../../components/button.tsx';
 import { Checkbox } from '../../components/field.tsx';
 import { filtersOf, placeOf } from '../../components/form-field.ts';
@@ -11,7 +12,7 @@ import {
   formatSpan,
   formatTime,
 } from '../../components/format.ts';
-import { PagedTable, useList } from '../../components/list.tsx';
+import { PagedTable } from '../../components/list.tsx';
 import { open, type ViewProps } from '../../components/navigation.tsx';
 import { FromProgram } from '../../components/snippets.tsx';
 import { Empty } from '../../components/states.tsx';
@@ -54,15 +55,15 @@ interface RequestListProps {
 
 function RequestList({ path, events }: RequestListProps) {
   const [shown, setShown] = useState<RequestRecord>();
-  const list = useList(
-    path,
-    ({ data, next }: Page) => ({ items: data, next }),
-    events === null ? null : [events, 'request'],
-  );
+  const list = useList(path, {
+    pageOf: ({ data, next }: Page) => ({ items: data, next }),
+    idOf: ({ number }) => number,
+    events: [events, 'request'],
+  });
   return (
     <>
       <PagedTable
-        list={{ ...list, error: list.data ? undefined : list.error }}
+        list={list}
         caption="Requests, newest first"
         more="Show older requests"
         empty={<Empty title="No requests here" />}

@@ -1,6 +1,6 @@
 import { useEffect } from 'preact/hooks';
-import { useTaskList } from '../../api/task-list.ts';
-import { hasEnded, type Task } from '../../api/tasks.ts';
+import { useList } from '../../api/list.ts';
+import { hasEnded, TASKS, type Task } from '../../api/tasks.ts';
 import { filtersOf, placeOf, type Values } from '../../components/form-field.ts';
 import { FilterFields } from '../../components/form-fields.tsx';
 import { formatCredits, formatDuration } from '../../components/format.ts';
@@ -47,7 +47,7 @@ function TaskTable({ query }: { readonly query: URLSearchParams }) {
 
 /** Tasks that the filters no longer let through stay, so that nothing vanishes while it is read. */
 function List({ path, filters }: { readonly path: string; readonly filters: Values }) {
-  const list = useTaskList(path, (task) => admits(filters, task));
+  const list = useList(path, { ...TASKS, admits: (task) => admits(filters, task) });
   // Events have neither prompts nor times.
   const isPartial = list.items.some((task) => !task.created || (hasEnded(task) && !task.ended));
   useEffect(() => {

@@ -1,8 +1,9 @@
 import type { LedgerRecord } from '../../../http/routes/account/account.ts';
+import { useList } from '../../api/list.ts';
 import { type SessionKey, useAccount } from '../../api/resource.ts';
 import { Facts } from '../../components/fact-list.tsx';
 import { formatCredits, formatNumber } from '../../components/format.ts';
-import { PagedTable, useList } from '../../components/list.tsx';
+import { PagedTable } from '../../components/list.tsx';
 import { Link } from '../../components/navigation.tsx';
 import { Empty, Loaded } from '../../components/states.tsx';
 import { Time } from '../../components/time.tsx';
@@ -41,10 +42,13 @@ interface Page {
 
 /** The account's ledger, newest first. */
 function Ledger() {
-  const list = useList('v1/account/credits?limit=20', ({ data, has_more: hasMore }: Page) => ({
-    items: data,
-    next: hasMore ? data.at(-1)?.id : null,
-  }));
+  const list = useList('v1/account/credits?limit=20', {
+    pageOf: ({ data, has_more: hasMore }: Page) => ({
+      items: data,
+      next: hasMore ? data.at(-1)?.id : null,
+    }),
+    idOf: ({ id }) => id,
+  });
   return (
     <PagedTable
       list={list}
