@@ -21,10 +21,12 @@ const page = {
       const [script, { imports }] = entry('src/console/app/main.tsx');
       const preloads = imports.filter(({ kind }) => kind === 'import-statement');
       const [style] = entry('src/console/app/style.css');
+      const [views] = entry('src/console/views/views.css');
       const [icon] = outputs.find(([path]) => path.endsWith('.svg'));
       const template = await readFile('src/console/index.html', 'utf8');
       const html = template
         .replace('STYLE', basename(style))
+        .replace('VIEWS', basename(views))
         .replace('ICON', basename(icon))
         .replace('SCRIPT', basename(script))
         .replace(
@@ -49,7 +51,9 @@ async function writeCompressed(path, contents) {
 
 /** Options of esbuild. */
 export const consoleOptions = {
-  entryPoints: ['main.tsx', 'style.css', 'icon.svg'].map((name) => `src/console/app/${name}`),
+  entryPoints: ['app/main.tsx', 'app/style.css', 'views/views.css', 'app/icon.svg'].map(
+    (name) => `src/console/${name}`,
+  ),
   outdir: FOLDER,
   platform: 'browser',
   target: ['chrome111', 'firefox115', 'safari16.4'],

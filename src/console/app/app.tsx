@@ -57,26 +57,43 @@ function CurrentView({ session }: { readonly session: Session | null }) {
       </>
     );
   }
-  return <LoadedView key={view.path} load={view.load} session={session} />;
+  const load = () => Promise.all([view.load(), path !== '' && loadStyles()]);
+  return <LoadedView key={view.path} load={load} session={session} />;
 }
 
 interface LoadedViewProps {
-  readonly load: (typeof VIEWS)[number]['load'];
+  readonly load: () => Promise<readonly [{ readonly default: ComponentType<ViewProps> }, unknown]>;
   readonly session: Session | null;
 }
 
-/** Loads the script of a view, then renders it. */
+/** Loads what a view needs, then renders it. */
 function LoadedView({ load, session }: LoadedViewProps) {
   const place = usePlace();
   const [View, setView] = useState<ComponentType<ViewProps>>();
   const [fault, setFault] = useState<Error>();
   useEffect(() => {
     load().then(
-      ({ default: view }) => setView(() => view),
+      ([{ default: view }]) => setView(() => view),
       () => setFault(new ApiError('This page could not be loaded. The server may be newer now.')),
     );
   }, []);
   if (fault) return <ErrorState error={fault} onRetry={() => location.reload()} />;
   if (!View) return <Loading />;
   return <View place={place} session={session!} />;
+}
+
+let styles: Promise<unknown> | undefined;
+
+/** Loads the styles of all views but the overview, once. */
+function loadStyles(): Promise<unknown> {
+  styles ??= new Promise((resolve, reject) => {
+    const link = document.createElement('link');
+    link.onload = resolve;
+    link.onerror = reject;
+    link.rel = 'stylesheet';
+    // The scripts and styles of the page are in one folder.
+    link.href = new URL(document.documentElement.dataset['styles']!, import.meta.url).href;
+    document.head.append(link);
+  });
+  return styles;
 }
