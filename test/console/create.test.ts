@@ -2,22 +2,16 @@ import fc from 'fast-check';
 import sharp from 'sharp';
 import { describe, expect, it } from 'vitest';
 import { eventsOf } from '../../src/console/api/events.ts';
+import { NO_PAGES, withFirst, withItem, withNext } from '../../src/console/api/list.ts';
 import type { Model } from '../../src/console/api/resource.ts';
-import {
-  NO_PAGES,
-  type TaskPages,
-  withFirst,
-  withNext,
-  withTask,
-} from '../../src/console/api/task-list.ts';
-import type { Task } from '../../src/console/api/tasks.ts';
+import { TASKS, type Task } from '../../src/console/api/tasks.ts';
 import {
   type Draft,
   draftOf,
   EMPTY_DRAFT,
   type Kind,
 } from '../../src/console/views/create/draft.ts';
-import { faultsOf, fieldsFor } from '../../src/console/views/create/fields.ts';
+import { draftFaults, fieldsFor } from '../../src/console/views/create/fields.ts';
 import {
   alphaOf,
   type Mask,
@@ -208,7 +202,7 @@ describe('a request', () => {
       { output_compression: 'Use a whole number from 0 to 100.' },
     ],
   ])('of the values %o has the faults %o', (values, faults) => {
-    expect(faultsOf(situation({ values: values as Draft['values'] }))).toEqual(faults);
+    expect(draftFaults(situation({ values: values as Draft['values'] }))).toEqual(faults);
   });
 
   it('has no number of images where the model makes one', () => {
@@ -223,33 +217,34 @@ describe('pages of tasks', () => {
   const task = (task_id: string, status: Task['status'] = 'completed'): Task => ({
     ...{ task_id, status, model: 'm', type: 'image', result: null, error: null },
   });
-  const page = (ids: string, has_more = false) => ({
-    data: [...ids].map((id) => task(id)),
-    has_more,
+  const page = (ids: string, next: string | null = null) => ({
+    items: [...ids].map((id) => task(id)),
+    next,
   });
-  const idsOf = ({ tasks }: TaskPages) => tasks.map(({ task_id: id }) => id).join('');
-  const loaded = withFirst(NO_PAGES, page('dc', true));
+  const idsOf = (list: { readonly items: readonly Task[] }) => list.items.map(TASKS.idOf).join('');
+  const loaded = withFirst(TASKS, NO_PAGES, page('dc', 'c'));
 
   it('have tasks of events first, and older pages last', () => {
-    expect(idsOf(withFirst(withTask(NO_PAGES, task('e')), page('dc')))).toBe('edc');
-    expect(idsOf(withFirst(withTask(NO_PAGES, task('d')), page('dc')))).toBe('dc');
-    const all = withNext(loaded, page('cba'));
-    expect([idsOf(all), all.hasMore]).toEqual(['dcba', false]);
+    const events = (id: string) => withItem(TASKS, NO_PAGES, task(id));
+    expect(idsOf(withFirst(TASKS, events('e'), page('dc')))).toBe('edc');
+    expect(idsOf(withFirst(TASKS, events('d'), page('dc')))).toBe('dc');
+    const all = withNext(TASKS, loaded, page('cba'));
+    expect([idsOf(all), all.next]).toEqual(['dcba', null]);
   });
 
   it('keep older pages when the first is loaded again, unless tasks between are not known', () => {
-    const all = withNext(loaded, page('ba'));
-    const again = withFirst(withTask(all, task('f')), page('fedc', true));
-    expect([idsOf(again), again.hasMore]).toEqual(['fedcba', false]);
-    expect(withFirst(all, page('zyx', true))).toMatchObject({ hasMore: true });
-    expect(idsOf(withFirst(all, page('zyx', true)))).toBe('zyx');
+    const all = withNext(TASKS, loaded, page('ba'));
+    const again = withFirst(TASKS, withItem(TASKS, all, task('f')), page('fedc', 'c'));
+    expect([idsOf(again), again.next]).toEqual(['fedcba', null]);
+    const other = withFirst(TASKS, all, page('zyx', 'x'));
+    expect([idsOf(other), other.next]).toEqual(['zyx', 'x']);
   });
 
   it('do not return a task from its end', () => {
-    const ended = withTask(loaded, task('d', 'pending'));
-    expect(ended.tasks[0]!.status).toBe('completed');
-    const open = withFirst(NO_PAGES, { data: [task('a', 'pending')], has_more: false });
-    expect(withTask(open, task('a', 'failed')).tasks[0]!.status).toBe('failed');
+    const ended = withItem(TASKS, loaded, task('d', 'pending'));
+    expect(ended.items[0]!.status).toBe('completed');
+    const open = withItem(TASKS, NO_PAGES, task('a', 'pending'));
+    expect(withItem(TASKS, open, task('a', 'failed')).items[0]!.status).toBe('failed');
   });
 });
 

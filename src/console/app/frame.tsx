@@ -16,6 +16,7 @@ interface FrameProps {
 /** Header, navigation and the main part with the view. */
 export function Frame({ session, children }: FrameProps) {
   const { view } = usePlace();
+  const isForAnyone = VIEWS.some(({ path, access }) => path === view && access === 'anyone');
   const [isOpen, setOpen] = useState(false);
   const main = useRef<HTMLElement>(null);
   const isFirst = useRef(true);
@@ -47,7 +48,7 @@ export function Frame({ session, children }: FrameProps) {
         </Link>
         <ThemeSwitch />
         {session && <Account session={session} />}
-        {session === null && isOpenView(view) && <Link to="">Sign in</Link>}
+        {session === null && isForAnyone && <Link to="">Sign in</Link>}
       </header>
       <div class="body">
         <Navigation session={session} current={view} isOpen={isOpen} />
@@ -57,11 +58,6 @@ export function Frame({ session, children }: FrameProps) {
       </div>
     </>
   );
-}
-
-/** Whether a view is shown without a session. */
-function isOpenView(path: string): boolean {
-  return VIEWS.some((view) => view.path === path && view.access === 'anyone');
 }
 
 interface NavigationProps extends Pick<FrameProps, 'session'> {

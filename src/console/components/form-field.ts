@@ -63,13 +63,19 @@ export function numberFault({ min = -Infinity, max = Infinity, step }: Limits, t
 }
 
 /** Why a text cannot be the value of a field. */
-export function fieldFault(field: FormField, text: string): string | undefined {
+function fieldFault(field: FormField, text: string): string | undefined {
   const { kind, choices, isRequired } = field;
   if (text.trim() !== '') {
     return kind === 'number' || kind === 'slider' ? numberFault(field, text) : undefined;
   }
   if (!isRequired || kind === 'file' || kind === 'files') return undefined;
   return choices ? 'Choose one.' : 'This field is required.';
+}
+
+/** Why the values of fields cannot be sent, by field. */
+export function faultsOf(fields: readonly FormField[], values: Values): Values {
+  const faults = fields.map((field) => [field.name, fieldFault(field, values[field.name] ?? '')]);
+  return Object.fromEntries(faults.filter(([, fault]) => fault !== undefined));
 }
 
 /** The values of fields that an address states; empty for one that it lacks. */

@@ -20,15 +20,8 @@ export interface ShownRequest {
 }
 
 /** A request as a command of curl, with the key in the variable ORIEL_API_KEY. */
-export function curlOf({
-  method,
-  path,
-  json,
-  form,
-  output,
-  isStream,
-  isOpen,
-}: ShownRequest): string {
+export function curlOf(request: ShownRequest): string {
+  const { method, path, json, form, output, isStream, isOpen } = request;
   const body = json !== undefined || form !== undefined;
   const parts = [
     `curl ${isStream ? '-N ' : ''}${method !== (body ? 'POST' : 'GET') ? `-X ${method} ` : ''}${shellQuoted(new URL(path, SERVER).href)}`,

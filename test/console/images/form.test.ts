@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { faultsOf, fieldsOf, formFieldOf } from '../../../src/console/views/images/form.ts';
+import { faultsOf } from '../../../src/console/components/form-field.ts';
+import { fieldsOf, formFieldOf } from '../../../src/console/views/images/form.ts';
 import {
   isShared,
   labelOf,
@@ -116,7 +117,7 @@ describe('the values of a form', () => {
   it('are refused by field', () => {
     const angle = field('angle', { type: 'number', minimum: -360, maximum: 360 });
     const fault = (of: OperationField, value: string) =>
-      faultsOf([formFieldOf(of)], { [of.name]: value }).get(of.name);
+      faultsOf([formFieldOf(of)], { [of.name]: value })[of.name];
     expect(fault(FORMAT, '')).toBe('Choose one.');
     expect(fault(field('recipe', { required: true }), ' ')).toBe('This field is required.');
     for (const value of ['0', '101', '1.5', 'many', '1e', '0x']) {

@@ -1,5 +1,5 @@
 import type { Model } from '../../api/resource.ts';
-import { type FormField, fieldFault, pairOf } from '../../components/form-field.ts';
+import { type FormField, faultsOf, pairOf } from '../../components/form-field.ts';
 import type { Draft, Kind } from './draft.ts';
 
 /** What decides which fields there are. */
@@ -133,20 +133,20 @@ export function fieldsFor(situation: Situation): readonly FormField[] {
 const MAX_PROMPT = 32_000;
 
 /** Why a draft cannot be sent, by the name of the field. */
-export function faultsOf(situation: Situation): Readonly<Record<string, string>> {
-  const faults: Record<string, string> = {};
+export function draftFaults(situation: Situation): Readonly<Record<string, string>> {
   const { values } = situation.draft;
   const prompt = values['prompt'] ?? '';
-  if (prompt.trim() === '') faults['prompt'] = 'Write what to make.';
-  if ([...prompt].length > MAX_PROMPT) faults['prompt'] = 'Use at most 32,000 characters.';
-  for (const field of fieldsFor(situation)) {
-    const { name, choices } = field;
+  const fields = fieldsFor(situation);
+  const unknown = fields.filter(({ name, choices }) => {
     const text = values[name]?.trim() ?? '';
-    const fault = fieldFault(field, text);
-    if (fault !== undefined) faults[name] = fault;
-    if (text !== '' && choices && !choices.some((one) => pairOf(one)[0] === text)) {
-      faults[name] = 'This model does not have it. Choose another.';
-    }
-  }
-  return faults;
+    return text !== '' && choices && !choices.some((one) => pairOf(one)[0] === text);
+  });
+  return {
+    ...(prompt.trim() === '' && { prompt: 'Write what to make.' }),
+    ...([...prompt].length > MAX_PROMPT && { prompt: 'Use at most 32,000 characters.' }),
+    ...faultsOf(fields, values),
+    ...Object.fromEntries(
+      unknown.map(({ name }) => [name, 'This model does not have it. Choose another.']),
+    ),
+  };
 }

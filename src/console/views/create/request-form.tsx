@@ -7,7 +7,7 @@ import { formatCredits } from '../../components/format.ts';
 import { FromProgram } from '../../components/snippets.tsx';
 import { ErrorState } from '../../components/states.tsx';
 import type { Kind } from './draft.ts';
-import { faultsOf, fieldsFor } from './fields.ts';
+import { draftFaults, fieldsFor } from './fields.ts';
 import { StartImages, useUploads } from './inputs.tsx';
 import { MaskEditor } from './mask-editor.tsx';
 import { estimateOf, requestOf, sdkOf, shownOf } from './request.ts';
@@ -181,7 +181,7 @@ type FormFaults = ReturnType<typeof useFormFaults>;
 function useFormFaults(form: RefObject<HTMLFormElement | null>, studio: Studio) {
   const { draft, error, isBusy } = studio;
   const [isTried, setTried] = useState(false);
-  const faults = faultsOf(studio);
+  const faults = draftFaults(studio);
   const specs = fieldsFor(studio);
   const param = error?.param ?? null;
   useEffect(() => {

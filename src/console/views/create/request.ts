@@ -85,11 +85,8 @@ export function shownOf({ path, fields, edit }: MediaRequest): ShownRequest {
 }
 
 /** Code that sends a request by the SDK of OpenAI, where it has such requests. */
-export function sdkOf({
-  path,
-  fields,
-  edit,
-}: MediaRequest): readonly (readonly [string, string])[] {
+export function sdkOf(request: MediaRequest): readonly (readonly [string, string])[] {
+  const { path, fields, edit } = request;
   const call = (method: string, body: object) => {
     const text = JSON.stringify(body, null, 2).replace(
       /"file:([^"]+)"/g,

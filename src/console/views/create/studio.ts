@@ -7,7 +7,7 @@ import type { Task } from '../../api/tasks.ts';
 import { open } from '../../components/navigation.tsx';
 import { showToast } from '../../components/toast.tsx';
 import { type Draft, draftOf, EMPTY_DRAFT, type Input, type Kind } from './draft.ts';
-import { faultsOf } from './fields.ts';
+import { draftFaults } from './fields.ts';
 import { useGallery } from './gallery.tsx';
 import { requestOf } from './request.ts';
 import { useCreateStore } from './store.ts';
@@ -91,7 +91,7 @@ export function useStudio({ kind, models, hasVideo, query, account: accountId }:
     retry: async (task: Task) => {
       const found = await reuse(task);
       if (!found) return;
-      const faults = faultsOf({ kind, model: modelOf(found), draft: found });
+      const faults = draftFaults({ kind, model: modelOf(found), draft: found });
       if (Object.keys(faults).length === 0) await submit(found);
     },
     /** The prompt of a task; undefined while only an event has named one of another tab or program. */

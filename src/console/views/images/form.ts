@@ -1,4 +1,4 @@
-import { type FormField, fieldFault, type Values } from '../../components/form-field.ts';
+import type { FormField } from '../../components/form-field.ts';
 import { defaultOf, labelOf, type Operation, type OperationField } from './operations.ts';
 
 /** An option of an operation as a field of a form. */
@@ -97,17 +97,4 @@ export function fieldsOf(operation: Operation, all: readonly Operation[]): reado
     const isRare = !required && sample === null && !ESSENTIAL.has(name) && isCommon(name);
     return { ...formFieldOf(option), isRare };
   });
-}
-
-/** Why values cannot be sent, by field. */
-export function faultsOf(
-  fields: readonly FormField[],
-  values: Values,
-): ReadonlyMap<string, string> {
-  return new Map(
-    fields.flatMap((field) => {
-      const fault = fieldFault(field, values[field.name] ?? '');
-      return fault === undefined ? [] : [[field.name, fault] as const];
-    }),
-  );
 }

@@ -1,11 +1,12 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { Button } from '../../components/button.tsx';
 import { Form, SelectField } from '../../components/field.tsx';
+import { faultsOf } from '../../components/form-field.ts';
 import { FormFields, focusFault } from '../../components/form-fields.tsx';
 import { open } from '../../components/navigation.tsx';
 import { FromProgram } from '../../components/snippets.tsx';
 import { commandOf, requestOf } from './commands.ts';
-import { faultsOf, fieldsOf } from './form.ts';
+import { fieldsOf } from './form.ts';
 import { type Draft, isShared, labelOf, type Operation, placeOf, valuesOf } from './operations.ts';
 import { type ImagesState, type ImagesStore, isBusy, jobOf } from './store.ts';
 
@@ -42,13 +43,13 @@ export function OptionForm({ store, state, all, operation, draft, onDraft }: Opt
   const ids = (due.length > 0 ? due : items).map(({ id }) => id);
   const run = () => {
     setTried(true);
-    if (faults.size > 0) focusFault(form.current!);
+    if (Object.keys(faults).length > 0) focusFault(form.current!);
     else store.start(job, ids);
   };
   const textOf = (name: string) => (draft.values[name] ?? '').trim();
   const errorOf = (name: string) => {
     if (refused?.param === name) return refused.message.replace(`${name}: `, '');
-    return textOf(name) === '' && !isTried ? undefined : faults.get(name);
+    return textOf(name) === '' && !isTried ? undefined : faults[name];
   };
   return (
     <Form class="card options" ref={form} onSubmit={run} noValidate aria-label="Options">

@@ -153,16 +153,17 @@ export function seriesOf(
   const last = Date.parse(to);
   const first = Math.max(Date.parse(from), last - (MAX_DAYS - 1) * DAY_MS);
   const length = Math.round((last - first) / DAY_MS) + 1;
+  const nameOf = (row: UsageRow) => (by === 'day' ? MEASURES[measure] : rowName(row, by));
   const parts = new Map<string, number[]>();
   const sums = new Map<string, number>();
   for (const row of rows) {
-    const name = by === 'day' ? MEASURES[measure] : rowName(row, by);
+    const name = nameOf(row);
     sums.set(name, (sums.get(name) ?? 0) + measured(row, measure));
   }
   const largest = [...sums].sort((one, other) => other[1] - one[1]).map(([name]) => name);
   const shown = new Set(largest.slice(0, largest.length > PARTS + 1 ? PARTS : PARTS + 1));
   for (const row of rows) {
-    const name = by === 'day' ? MEASURES[measure] : rowName(row, by);
+    const name = nameOf(row);
     const part = shown.has(name) ? name : OTHERS;
     const values = parts.get(part) ?? new Array<number>(length).fill(0);
     const index = Math.round((Date.parse(row.day!) - first) / DAY_MS);
