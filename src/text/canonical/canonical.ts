@@ -160,6 +160,18 @@ export interface Tool extends Cacheable {
   readonly namespace?: Namespace;
 }
 
+/** A function with its members as a client declares them. @param own valid by its schema */
+export function functionOf(path: string, own: Json): Tool {
+  return {
+    type: 'tool',
+    path,
+    name: own['name'] as string,
+    description: (own['description'] ?? null) as string | null,
+    parameters: (own['parameters'] ?? null) as Json | null,
+    strict: (own['strict'] ?? null) as boolean | null,
+  };
+}
+
 /** Names one tool, or all tools of a namespace, or tools that only one dialect has. */
 export interface ToolReference {
   readonly type: 'tool' | 'namespace' | 'native';

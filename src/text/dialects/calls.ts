@@ -29,6 +29,15 @@ export function callIdFromWire(wire: string): string {
   return callIdOnWire(id) === wire ? id : wire;
 }
 
+/** A call in a client's history. @param json the arguments, or the input of a tool with text input */
+export function callOf(
+  path: string,
+  { id, name }: { readonly id: string; readonly name: string },
+  json: string,
+): ToolCallPart {
+  return { type: 'tool-call', path, id: callIdFromWire(id), name, arguments: json };
+}
+
 /**
  * The arguments of a call in a client's history: the text of a JSON object, `{}` for none.
  *

@@ -1,12 +1,13 @@
 import { isObject, nonEmptyTextOf, objectOf, textOf } from '../../schema/untrusted.ts';
-import type {
-  DialectName,
-  Grammar,
-  Json,
-  ResponseFormat,
-  Tool,
-  ToolChoice,
-  ToolReference,
+import {
+  type DialectName,
+  functionOf,
+  type Grammar,
+  type Json,
+  type ResponseFormat,
+  type Tool,
+  type ToolChoice,
+  type ToolReference,
 } from '../canonical/canonical.ts';
 import { nativePart } from './native-parts.ts';
 
@@ -67,18 +68,6 @@ export function decodeToolChoice(
 
 type JsonSchemaFormat = Extract<ResponseFormat, { readonly type: 'json-schema' }>;
 
-/** The tool that a function describes. @param own valid by its schema */
-export function decodeFunction(path: string, own: Json): Tool {
-  return {
-    type: 'tool',
-    path,
-    name: own['name'] as string,
-    description: (own['description'] ?? null) as string | null,
-    parameters: (own['parameters'] ?? null) as Json | null,
-    strict: (own['strict'] ?? null) as boolean | null,
-  };
-}
-
 /** The grammar of a custom tool; null for any text; undefined for a format that is not known. */
 function grammarOf(format: unknown, path: string): Grammar | null | undefined {
   if (format === null || format === undefined) return null;
@@ -101,8 +90,7 @@ export function decodeCustom(path: string, own: Json, ownPath: string): Tool | n
   const grammar = grammarOf(own['format'], `${ownPath}.format`);
   if (name === null || grammar === undefined) return null;
   const description = nonEmptyTextOf(own['description']);
-  const textInput = { grammar };
-  return { type: 'tool', path, name, description, parameters: null, strict: null, textInput };
+  return { ...functionOf(path, { name, description }), textInput: { grammar } };
 }
 
 /** @param own valid by its schema */

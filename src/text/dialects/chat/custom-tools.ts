@@ -1,6 +1,6 @@
 import { objectOf, textOf } from '../../../schema/untrusted.ts';
 import type { Json, NativePart, Tool, ToolCallPart } from '../../canonical/canonical.ts';
-import { callIdFromWire } from '../calls.ts';
+import { callOf } from '../calls.ts';
 import { nativePart } from '../native-parts.ts';
 import { decodeCustom } from '../openai-fields.ts';
 
@@ -21,6 +21,6 @@ export function decodeCustomTool(tool: Json, path: string): Tool | NativePart {
 export function decodeCustomCall(call: Json, path: string): ToolCallPart | null {
   const { name, input } = objectOf(call['custom']);
   if (call['type'] !== 'custom' || typeof name !== 'string') return null;
-  const id = callIdFromWire(textOf(call['id']));
-  return { type: 'tool-call', path, id, name, arguments: textOf(input), hasTextInput: true };
+  const own = { id: textOf(call['id']), name };
+  return { ...callOf(path, own, textOf(input)), hasTextInput: true };
 }

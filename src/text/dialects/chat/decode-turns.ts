@@ -1,20 +1,20 @@
 import { expected, quoteValue } from '../../../schema/fields.ts';
-import type {
-  Json,
-  MediaPart,
-  NativePart,
-  Part,
-  RefusalPart,
-  TextPart,
-  Tool,
-  ToolResultPart,
-  Turn,
+import {
+  functionOf,
+  type Json,
+  type MediaPart,
+  type NativePart,
+  type Part,
+  type RefusalPart,
+  type TextPart,
+  type Tool,
+  type ToolResultPart,
+  type Turn,
 } from '../../canonical/canonical.ts';
 import { cacheMarkOf, withMark } from '../cache-marks.ts';
-import { argumentsOf, callIdFromWire } from '../calls.ts';
+import { argumentsOf, callIdFromWire, callOf } from '../calls.ts';
 import type { FieldTable } from '../field-table.ts';
 import { collectRest, type Findings, nativePart } from '../native-parts.ts';
-import { decodeFunction } from '../openai-fields.ts';
 import { invalid } from '../request-errors.ts';
 import { decodeCustomCall, decodeCustomTool } from './custom-tools.ts';
 import { decodeMedia } from './media.ts';
@@ -89,13 +89,8 @@ function decodeCall(call: Call, path: string, findings: Findings): Part {
     return decodeCustomCall(call, path) ?? nativePart('chat', path, { tool_calls: [call] });
   collect(fields.call, call, path, findings);
   collect(fields.functionCall, call.function, `${path}.function`, findings);
-  return {
-    type: 'tool-call',
-    path,
-    id: callIdFromWire(call.id),
-    name: call.function.name,
-    arguments: argumentsOf(call.function.arguments, `${path}.function.arguments`),
-  };
+  const { name, arguments: json } = call.function;
+  return callOf(path, { id: call.id, name }, argumentsOf(json, `${path}.function.arguments`));
 }
 
 function decodeAssistant(message: Json, path: string, findings: Findings): readonly Part[] {
@@ -138,7 +133,7 @@ export function decodeTools(
     const own = tool['function'] as Json;
     collect(fields.functionFields, own, `${toolPath}.function`, findings);
     return withMark(
-      withMark(decodeFunction(toolPath, own), own, `${toolPath}.function`),
+      withMark(functionOf(toolPath, own), own, `${toolPath}.function`),
       tool,
       toolPath,
     );

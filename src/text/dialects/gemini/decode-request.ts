@@ -1,15 +1,16 @@
 import { EFFORTS, type Effort } from '../../../config/settings/models.ts';
 import { checkedBody } from '../../../schema/body.ts';
 import { isObject } from '../../../schema/untrusted.ts';
-import type {
-  Json,
-  NativePart,
-  ReasoningRequest,
-  RequestSettings,
-  ResponseFormat,
-  TextRequest,
-  Tool,
-  ToolChoice,
+import {
+  functionOf,
+  type Json,
+  type NativePart,
+  type ReasoningRequest,
+  type RequestSettings,
+  type ResponseFormat,
+  type TextRequest,
+  type Tool,
+  type ToolChoice,
 } from '../../canonical/canonical.ts';
 import type { RequestAddress } from '../endpoint.ts';
 import { collectRest, type Findings, nativePart } from '../native-parts.ts';
@@ -122,14 +123,12 @@ function toolsOf({ tools, toolConfig }: GeminiRequest): readonly (Tool | NativeP
       const { name, description, parameters, parametersJsonSchema, ...rest } = own;
       const [unknown] = Object.keys(rest).filter((key) => rest[key] !== null);
       if (unknown !== undefined) return nativePart('gemini', `${at}.${unknown}`, own);
-      return {
-        type: 'tool',
-        path: at,
+      return functionOf(at, {
         name,
-        description: description ?? null,
+        description,
         parameters: parametersJsonSchema ?? (parameters ? fromOpenApi(parameters) : null),
         strict: mode === 'VALIDATED' ? true : null,
-      };
+      });
     });
     return [...declared, ...native];
   });

@@ -1,6 +1,7 @@
 import { textOf } from '../../../schema/untrusted.ts';
 import {
   FILE_SCHEME,
+  functionOf,
   type Json,
   type MediaPart,
   type NativePart,
@@ -11,7 +12,7 @@ import {
   type Turn,
   turnOf,
 } from '../../canonical/canonical.ts';
-import { callIdFromWire } from '../calls.ts';
+import { callIdFromWire, callOf } from '../calls.ts';
 import { mediaPart } from '../media-source.ts';
 import { collectRest, type Findings, nativePart } from '../native-parts.ts';
 import { isWrapped, unwrapSignature } from '../reasoning-signature.ts';
@@ -27,7 +28,7 @@ import {
 } from './block-fields.ts';
 import { describedTool } from './defined-tools.ts';
 import type { MessagesRequest } from './fields.ts';
-import { type CustomTool, clientTool, isToolSearch } from './tool-fields.ts';
+import { clientTool, isToolSearch } from './tool-fields.ts';
 
 /**
  * One block of a message.
@@ -71,13 +72,7 @@ function decodeBlock(block: Block, path: string, advice: string[]): Part | null 
         signature: { dialect: 'messages', provider: null, value: { data: block.data } },
       };
     case 'tool_use':
-      return {
-        type: 'tool-call',
-        path,
-        id: callIdFromWire(block.id),
-        name: block.name,
-        arguments: jsonText(block.input, `${path}.input`),
-      };
+      return callOf(path, block, jsonText(block.input, `${path}.input`));
     case 'tool_result':
       return {
         type: 'tool-result',
@@ -191,13 +186,5 @@ export function toolOf(tool: Json, path: string, advice: string[]): Tool | Nativ
   if (described === null) return nativePart('messages', path, tool);
   const [nativeName] = clientTool.nativeNames(described, path, advice);
   if (nativeName !== undefined) return nativePart('messages', `${path}.${nativeName}`, tool);
-  const { name, description, input_schema, strict } = described as unknown as CustomTool;
-  return {
-    type: 'tool',
-    path,
-    name,
-    description: description ?? null,
-    parameters: input_schema,
-    strict: strict ?? null,
-  };
+  return functionOf(path, { ...described, parameters: described['input_schema'] });
 }

@@ -32,8 +32,6 @@ export const clientTool = fieldTable({
   configs: native('Setting of the tool.', { neutral: empty }),
 });
 
-export type CustomTool = v.InferInput<typeof clientTool.schema>;
-
 /** The client's tools, and tools that Anthropic runs or has a schema for. */
 export const toolList = v.pipe(
   v.array(

@@ -1,16 +1,17 @@
 import type { Effort } from '../../../config/settings/models.ts';
 import { checkedBody } from '../../../schema/body.ts';
 import { isObject } from '../../../schema/untrusted.ts';
-import type {
-  Json,
-  ReasoningRequest,
-  ResponseFormat,
-  TextRequest,
-  Tool,
+import {
+  functionOf,
+  type Json,
+  type ReasoningRequest,
+  type ResponseFormat,
+  type TextRequest,
+  type Tool,
 } from '../../canonical/canonical.ts';
 import { openaiEndUser } from '../end-user.ts';
 import { collectRest, type Findings, nativePart } from '../native-parts.ts';
-import { decodeFunction, decodeJsonSchema } from '../openai-fields.ts';
+import { decodeJsonSchema } from '../openai-fields.ts';
 import { decodeTools, toolChoiceOf } from './decode-tools.ts';
 import { decodeTurns } from './decode-turns.ts';
 import { fields } from './fields.ts';
@@ -35,7 +36,7 @@ function collectAll(body: Json, findings: Findings): void {
 
 function decodeTool(value: Json, path: string, findings: Findings): Tool {
   collectRest(OWN, functionTool, value, path, findings);
-  return decodeFunction(path, value);
+  return functionOf(path, value);
 }
 
 /** The tools of a request, and those that items of its input add. */

@@ -11,7 +11,7 @@ import {
   turnOf,
 } from '../../canonical/canonical.ts';
 import { withMark } from '../cache-marks.ts';
-import { argumentsOf, callIdFromWire } from '../calls.ts';
+import { argumentsOf, callIdFromWire, callOf } from '../calls.ts';
 import { mediaPart, sourceOf } from '../media-source.ts';
 import { collectRest, type Findings, nativePart } from '../native-parts.ts';
 import { isWrapped, unwrapSignature } from '../reasoning-signature.ts';
@@ -79,14 +79,14 @@ function decodeContent(content: unknown, path: string, findings: Findings) {
 }
 
 function decodeCall(item: Json, path: string): ToolCallPart {
+  const call = { id: item['call_id'] as string, name: item['name'] as string };
+  const isCustom = item['type'] === 'custom_tool_call';
+  const json = isCustom
+    ? (item['input'] as string)
+    : argumentsOf(item['arguments'] as string, `${path}.arguments`);
   return {
-    type: 'tool-call',
-    path,
-    id: callIdFromWire(item['call_id'] as string),
-    name: item['name'] as string,
-    ...(item['type'] === 'custom_tool_call'
-      ? { arguments: item['input'] as string, hasTextInput: true }
-      : { arguments: argumentsOf(item['arguments'] as string, `${path}.arguments`) }),
+    ...callOf(path, call, json),
+    ...(isCustom && { hasTextInput: true }),
     ...namespaceOf(item),
   };
 }

@@ -5,8 +5,15 @@ import {
   objectsOf,
   textOf,
 } from '../../../schema/untrusted.ts';
-import type { Json, Part, Tool, ToolCallPart, ToolResultPart } from '../../canonical/canonical.ts';
-import { callIdFromWire } from '../calls.ts';
+import {
+  functionOf,
+  type Json,
+  type Part,
+  type Tool,
+  type ToolCallPart,
+  type ToolResultPart,
+} from '../../canonical/canonical.ts';
+import { callIdFromWire, callOf } from '../calls.ts';
 
 /** The name by which other formats know the tool that finds tools. */
 const NAME = 'tool_search';
@@ -14,15 +21,9 @@ const NAME = 'tool_search';
 /** The tool by which a client finds further tools; null where the provider searches. */
 export function decodeSearchTool(tool: Json, path: string): Tool | null {
   if (tool['type'] !== NAME || tool['execution'] !== 'client') return null;
-  return {
-    type: 'tool',
-    path,
-    name: NAME,
-    description: nonEmptyTextOf(tool['description']),
-    parameters: isObject(tool['parameters']) ? tool['parameters'] : null,
-    strict: null,
-    isSearch: true,
-  };
+  const description = nonEmptyTextOf(tool['description']);
+  const parameters = isObject(tool['parameters']) ? tool['parameters'] : null;
+  return { ...functionOf(path, { name: NAME, description, parameters }), isSearch: true };
 }
 
 function isClientSide({ execution, call_id: id }: Json): boolean {
@@ -32,14 +33,8 @@ function isClientSide({ execution, call_id: id }: Json): boolean {
 /** A search of the model that the client ran; null for one that the provider ran. */
 function decodeSearchCall(item: Json, path: string): ToolCallPart | null {
   if (!isClientSide(item)) return null;
-  return {
-    type: 'tool-call',
-    path,
-    id: callIdFromWire(textOf(item['call_id'])),
-    name: NAME,
-    arguments: JSON.stringify(objectOf(item['arguments'])),
-    isSearch: true,
-  };
+  const call = { id: textOf(item['call_id']), name: NAME };
+  return { ...callOf(path, call, JSON.stringify(objectOf(item['arguments']))), isSearch: true };
 }
 
 /** What a client found; the tools themselves are tools of the request. */
