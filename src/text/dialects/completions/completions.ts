@@ -1,6 +1,5 @@
 import * as v from 'valibot';
 import { failFrames } from '../chat/encode-events.ts';
-import { clientOnly } from '../client-only.ts';
 import type { Dialect } from '../dialect.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { usageSchema } from '../usage.ts';
@@ -30,9 +29,27 @@ const endpoint: Endpoint = {
   }),
 };
 
+/** Requests to upstreams that speak all formats have the dialect chat. */
+const refuse = (): never => {
+  throw new Error('No upstream speaks legacy completions');
+};
+
 /** OpenAI's legacy completions, for clients; upstreams are asked in formats of chat models. */
 export const completions: Dialect = {
-  ...clientOnly('completions', 'chat'),
+  name: 'completions',
+  upstreamDialect: 'chat',
+  path: refuse,
+  headers: {},
+  encodeRequest: refuse,
+  forwardBody: refuse,
+  decodeEvents: refuse,
+  markers: [],
+  modelPaths: [],
+  finishReasons: refuse,
+  countOutput: refuse,
+  hasOutput: refuse,
+  observe: refuse,
+  observeAnswer: refuse,
   label: 'legacy completions',
   operation: 'text_completion',
   endpoints: [endpoint],

@@ -7,6 +7,7 @@ import type {
   RefusalPart,
   TextPart,
   TextRequest,
+  ToolCallPart,
   ToolResultPart,
   Turn,
 } from '../../canonical/canonical.ts';
@@ -138,20 +139,7 @@ function assistantItems({ parts }: Turn, target: Target): unknown[] {
 function assistantItem(part: Exclude<Part, TextPart | RefusalPart>, target: Target): unknown {
   switch (part.type) {
     case 'tool-call':
-      if (part.hasTextInput) {
-        return {
-          type: 'custom_tool_call',
-          call_id: callIdOnWire(part.id),
-          name: nameOnWire(part.name),
-          input: part.arguments,
-        };
-      }
-      return {
-        type: 'function_call',
-        call_id: callIdOnWire(part.id),
-        name: nameOnWire(part.name),
-        arguments: part.arguments,
-      };
+      return callItem(part);
     case 'reasoning':
       return reasoningItem(part, target, false);
     case 'native':
@@ -159,6 +147,13 @@ function assistantItem(part: Exclude<Part, TextPart | RefusalPart>, target: Targ
     default:
       throw untranslatable(part.path, OWN);
   }
+}
+
+function callItem({ id, name, arguments: json, hasTextInput }: ToolCallPart): Json {
+  const call = { call_id: callIdOnWire(id), name: nameOnWire(name) };
+  return hasTextInput
+    ? { type: 'custom_tool_call', ...call, input: json }
+    : { type: 'function_call', ...call, arguments: json };
 }
 
 /** The items of a turn that is not the assistant's: messages and tool results. */
