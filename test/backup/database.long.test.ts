@@ -5,7 +5,10 @@ import { expect, it } from 'vitest';
 import { startDaemon } from '../daemon.ts';
 import { describeWithPostgres } from '../engines/postgres.ts';
 import { png } from '../media/media-files.ts';
-import { oriel, temporaryFolder, words } from '../oriel.ts';
+import { temporaryFolder, words } from '../oriel.ts';
+import { residentCommand } from '../resident.ts';
+
+const oriel = residentCommand();
 
 describeWithPostgres('a backup beside PostgreSQL', (server) => {
   it('fits the dump that was made before it, and says where it does not', async () => {

@@ -27,7 +27,6 @@ const SLOWLY = words`convert --format avif --effort 9 --jobs 2`;
 describe.each([
   ['SIGINT', 130],
   ['SIGTERM', 143],
-  ['SIGHUP', 129],
 ] as const)('%s', (signal, status) => {
   it('ends a batch with whole files only, and reports the rest as interrupted', async () => {
     const cwd = await slowFolder(6);

@@ -16,7 +16,10 @@ import { maskOf } from '../../src/exchanges/secrets.ts';
 import { Failure } from '../../src/failure.ts';
 import type { UpstreamRequest } from '../../src/upstream/request.ts';
 import type { Upstream } from '../../src/upstream/response.ts';
-import { oriel, temporaryFolder } from '../oriel.ts';
+import { temporaryFolder } from '../oriel.ts';
+import { residentCommand } from '../resident.ts';
+
+const oriel = residentCommand();
 
 const KEY = 'the-key-of/a "provider"';
 const SIGNAL = new AbortController().signal;

@@ -361,7 +361,7 @@ describe('wrong usage', () => {
     [words`accounts list --plan free`, "unknown option '--plan'"],
     [['keys', 'revoke'], "missing required argument 'id'"],
   ])('%j', async (args, message) => {
-    const { status, out, stderr } = await oriel(args, { cwd: temporaryFolder() });
+    const { status, out, stderr } = await resident(args, { cwd: temporaryFolder() });
     expect({ status, out }).toEqual({ status: 2, out: '' });
     expect(stderr).toContain(message);
   });
@@ -409,10 +409,10 @@ describe('the store of a command', () => {
     writeFileSync(join(cwd, 'oriel.yaml'), 'dataDir: ./mine\n');
     writeFileSync(join(cwd, 'other.yaml'), 'dataDir: ./others\n');
     const runs = [
-      await oriel(words`accounts create one`, { cwd }),
-      await oriel(words`accounts create two --config other.yaml`, { cwd }),
-      await oriel(words`accounts create three`, { cwd, env: { ORIEL_CONFIG: 'other.yaml' } }),
-      await oriel(words`accounts create four --data third`, { cwd }),
+      await resident(words`accounts create one`, { cwd }),
+      await resident(words`accounts create two --config other.yaml`, { cwd }),
+      await resident(words`accounts create three`, { cwd, env: { ORIEL_CONFIG: 'other.yaml' } }),
+      await resident(words`accounts create four --data third`, { cwd }),
     ];
     expect(runs.map(({ status }) => status)).toEqual([0, 0, 0, 0]);
     const names = async (data: string) => {
@@ -455,7 +455,7 @@ describe('the store of a command', () => {
 
   it('is not opened where the configuration is invalid', async () => {
     const cwd = temporaryFolder();
-    const { status, stderr } = await oriel(words`accounts list --config none.yaml`, { cwd });
+    const { status, stderr } = await resident(words`accounts list --config none.yaml`, { cwd });
     expect(status).toBe(1);
     expect(stderr).toContain('none.yaml');
   });
