@@ -85,3 +85,10 @@ export const JXL_WRITER: Programs = { ...READERS.jxl, programs: [['cjxl']] };
 export function isProgramFormat(format: string | null): format is ProgramFormat {
   return format !== null && Object.hasOwn(READERS, format);
 }
+
+/** The program that compresses PNG by an optimal parse, for the highest effort. */
+export const PNG_PACKER: Programs = {
+  label: 'PNG',
+  programs: [['zopflipng']],
+  packages: ['zopfli', 'zopfli', 'zopfli'],
+};

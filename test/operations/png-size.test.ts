@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import sharp, { type PngOptions, type Sharp } from 'sharp';
 import { describe, expect, test } from 'vitest';
 import { runBatch, runOne } from '../batch.ts';
@@ -208,4 +209,18 @@ describe('PNG converted to PNG', () => {
     expect(batch.record('turned.png')).toMatchObject({ width: 40, height: 20 });
     expectColour((await batch.pixels('p3.png')).rgb(0, 0), ORANGE.srgb, 2);
   });
+});
+
+test('the highest effort lets zopflipng compress, and keeps metadata', async (context) => {
+  context.skip(spawnSync('zopflipng', ['--help']).error !== undefined, 'zopfli is not installed');
+  const file = await photo({ width: 120, height: 90 })
+    .withExif({ IFD0: { Artist: 'A' } })
+    .png()
+    .toBuffer();
+  const optimized = async (...flags: string[]) =>
+    runOne(['optimize', '--metadata', 'all', ...flags], file);
+  const [usual, packed] = [await optimized(), await optimized('--effort', '9')];
+  expect(packed.bytes.length).toBeLessThan(usual.bytes.length);
+  expect(packed.metadata.exif).toEqual(usual.metadata.exif);
+  expect(await sharp(packed.bytes).raw().toBuffer()).toEqual(await sharp(file).raw().toBuffer());
 });

@@ -8,6 +8,7 @@ import { attachGainMap, readGainMap } from '../jpeg/gain-map.ts';
 import { transcodeJpeg } from '../jpeg/transcode.ts';
 import type { MetadataPolicy, Warning } from '../output.ts';
 import { type PngChunk, pngChunks, pngOf } from '../png/chunks.ts';
+import { packedPng } from '../programs/decode.ts';
 import { recompressedApng, smallestPngOf } from './png-encoder.ts';
 import { isLosslessWebp, strippedWebp } from './webp.ts';
 
@@ -17,6 +18,8 @@ export interface LosslessOptions {
   readonly keepsColours: boolean;
   /** Compression level of PNG. */
   readonly level: number;
+  /** Whether an installed program may take many seconds to compress a PNG. */
+  readonly exhaustive: boolean;
   readonly progressive: boolean;
   readonly warn: (warning: Warning) => void;
   /** Encodes the image as another command would, without loss where its format can. */
@@ -50,7 +53,8 @@ async function pngCandidates({ input, header, pixels }: DecodedImage, options: L
       : PIXELS.has(name) || name === 'pHYs' || (keepsColours && COLOURS.has(name));
   const chunks = [...pngChunks(input.file)].filter(stays);
   const smallest = await smallestPngOf(pixels, chunks, level);
-  return [encoded, smallest, ...(header.oriented ? [] : [pngOf(chunks)])];
+  const packed = options.exhaustive && (await packedPng(input, smallest));
+  return [encoded, packed || smallest, ...(header.oriented ? [] : [pngOf(chunks)])];
 }
 
 async function jpegCandidates(

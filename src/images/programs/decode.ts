@@ -14,10 +14,11 @@ import { FORMATS } from '../formats.ts';
 import { profileOfCode } from '../icc.ts';
 import { forPixels, type ImageInput } from '../input.ts';
 import { checkPixels } from '../limits.ts';
-import { JXL_WRITER, type ProgramFormat, READERS } from '../program-formats.ts';
+import { pngChunks } from '../png/chunks.ts';
+import { JXL_WRITER, PNG_PACKER, type ProgramFormat, READERS } from '../program-formats.ts';
 import { jxlWithMetadata, metadataOfJxl } from './jxl-boxes.ts';
 import { pngWithSource, type SourceMetadata, splitPng } from './png-metadata.ts';
-import { checkPrograms, runProgram } from './run-program.ts';
+import { checkPrograms, missingPrograms, runProgram } from './run-program.ts';
 
 /** Bytes of a pixel in a file that a program writes: four channels of sixteen bits. */
 const PIXEL_BYTES = 8;
@@ -115,4 +116,27 @@ export async function encodeJxl(
   const jxl = await inFolder({ 'in.png': png }, run);
   if (jxl === null) throw fileFailure('processing_failed', 'cjxl wrote no file');
   return jxlWithMetadata(jxl, metadata);
+}
+
+/** Most pixels that are packed, and milliseconds after which the program is killed: 4 megapixels take up to that. */
+const [MAX_PACKED, PACKING_TIME] = [4_194_304, 30_000];
+/** Bytes of memory for each pixel, more than were measured with zopfli 1.0.3. */
+const PACKING_BYTES = 60;
+
+/** A PNG that `zopflipng` compressed, with the same rows and chunks; null if it is not installed or not done in time. */
+export async function packedPng(
+  { limits, until }: Pick<ImageInput, 'limits' | 'until'>,
+  source: Uint8Array,
+): Promise<Uint8Array | null> {
+  const chunks = [...pngChunks(source)];
+  const pixels = chunks[0]!.data.readUInt32BE(0) * chunks[0]!.data.readUInt32BE(4);
+  if (!limits.programs || pixels > MAX_PACKED || missingPrograms(PNG_PACKER)) return null;
+  const kept = new Set(chunks.map(({ name }) => name).filter((name) => /^[a-z]\w{3}$/i.test(name)));
+  const args = `--iterations=5 --filters=p --keepchunks=${[...kept].join()} in.png out.png`;
+  const bounds = {
+    ...{ memory: pixels * PACKING_BYTES, fileBytes: source.length },
+    until: Math.min(until, performance.now() + PACKING_TIME),
+  };
+  const run = (folder: string) => runProgram(PNG_PACKER.programs[0]!, args, folder, bounds);
+  return inFolder({ 'in.png': source }, run).catch(() => null);
 }

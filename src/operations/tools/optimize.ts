@@ -246,6 +246,7 @@ async function losslessCandidates(
     metadata,
     keepsColours,
     level: Math.min(9, effort ?? 9),
+    exhaustive: (options.effort ?? 0) >= 9,
     progressive: options.progressive,
     warn: (warning) => warnings.push(warning),
     async encode() {
