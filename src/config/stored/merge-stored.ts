@@ -63,12 +63,147 @@ const formatIn =
   };
 
 /** Merges entries of a store with a configuration file, which wins by name. Never throws for an entry. */
-export function mergeStored(
-  catalog: FileCatalog,
-  entries: readonly ConfigEntry[],
-  keyFile: string,
-) {
-  return new Merge(catalog, entries, keyFile).run();
+export function mergeStored(catalog: FileCatalog, stored: readonly ConfigEntry[], keyFile: string) {
+  const faults = new Map<string, NonNullable<EntryFault>>();
+  // A later version may write other entries.
+  const entries = stored.map((entry) => ({ ...entry, settings: objectOf(entry.settings) }));
+  const file = {
+    providers: fileSection(catalog, 'provider'),
+    models: fileSection(catalog, 'model'),
+  };
+  let keys: SecretKeys | undefined;
+
+  const providers = rawProviders();
+  for (;;) {
+    const known = faults.size;
+    const models = rawModels(providers);
+    checkTogether(providers, models);
+    if (faults.size > known) continue;
+    const parsed = v.parse(entrySchema, { providers, models }) as Pick<
+      Config,
+      'providers' | 'models'
+    >;
+    return {
+      ...parsed,
+      faults: faults as ReadonlyMap<string, NonNullable<EntryFault>>,
+      /** Names and aliases of models that are not in force because of a fault. */
+      unavailable: unavailableNames(),
+      /** Whether the sandbox's catalog, which a file without providers and models has, gives way. */
+      // By a model at fault too: a lost key file must not offer the sandbox to clients.
+      replacesSandbox: catalog.settings.isSandbox && entries.some(({ kind }) => kind === 'model'),
+    };
+  }
+
+  function entriesOf(kind: ConfigKind): readonly ConfigEntry[] {
+    return entries.filter((entry) => entry.kind === kind && !faults.has(keyOfEntry(entry)));
+  }
+
+  function exclude(kind: ConfigKind, name: string, reason: string): void {
+    const key = keyOfEntry({ kind, name });
+    if (!faults.has(key)) faults.set(key, { status: 'unavailable', reason });
+  }
+
+  function shadow(entry: ConfigEntry, place: string | null): void {
+    const reason = `the configuration file has ${place ?? 'this name as an alias'}`;
+    faults.set(keyOfEntry(entry), { status: 'shadowed', reason });
+  }
+
+  function rawProviders(): Raw {
+    const found: Raw = {};
+    for (const entry of entriesOf('provider')) {
+      const { kind, name, settings, secrets } = entry;
+      if (Object.hasOwn(file.providers, name)) {
+        shadow(entry, placeInFile(catalog, kind, name));
+        continue;
+      }
+      try {
+        if (secrets) keys ??= SecretKeys.read(keyFile);
+        const opened = secrets && keys!.open(secrets, secretsContext(entry));
+        const value = { ...settings, ...opened };
+        if (isValid(kind, name, value)) found[name] = value;
+      } catch (error) {
+        if (!(error instanceof Failure)) throw error;
+        exclude(kind, name, error.message);
+      }
+    }
+    return found;
+  }
+
+  /** Models without the routes whose provider is unavailable, and without the aliases that the file has. */
+  function rawModels(providers: Raw): Raw {
+    const taken = new Set(allNames(file.models));
+    const found: Raw = {};
+    for (const entry of entriesOf('model')) {
+      const { kind, name, settings } = entry;
+      if (taken.has(name)) {
+        shadow(entry, placeInFile(catalog, kind, name));
+        continue;
+      }
+      const { aliases, ...others } = settings;
+      const routes = listOf(settings['routes']).map(objectOf);
+      const usable = routes.filter(({ provider }) =>
+        [providers, file.providers].some((all) => Object.hasOwn(all, String(provider))),
+      );
+      if (usable.length === 0) {
+        exclude(kind, name, reasonOf(String(routes[0]?.['provider'])));
+        continue;
+      }
+      const own = listOf(aliases).filter((alias) => !taken.has(String(alias)));
+      const value = { ...others, routes: usable, ...(own.length > 0 && { aliases: own }) };
+      if (isValid(kind, name, value)) found[name] = value;
+    }
+    return found;
+  }
+
+  function reasonOf(provider: string): string {
+    const fault = faults.get(keyOfEntry({ kind: 'provider', name: provider }));
+    if (fault) return `its provider ${provider} is unavailable: ${fault.reason}`;
+    return `there is no provider ${JSON.stringify(provider)}`;
+  }
+
+  function isValid(kind: ConfigKind, name: string, value: object): boolean {
+    const section = SECTIONS[kind];
+    const whole = { [section]: { [name]: value } };
+    const checked = checkAll(entrySchema, whole, formatIn(whole));
+    if ('faults' in checked) {
+      const faults = checked.faults.map(({ path, message }) => named(formatPath(path), message));
+      exclude(kind, name, faults.slice(0, 10).join('; '));
+    } else if (!Object.hasOwn(checked.output[section], name)) {
+      exclude(kind, name, `${name}: this name cannot be used`);
+    }
+    return !faults.has(keyOfEntry({ kind, name }));
+  }
+
+  /** Excludes entries that do not fit the file or one another. */
+  function checkTogether(providers: Raw, models: Raw): void {
+    const all = {
+      providers: { ...file.providers, ...providers },
+      models: { ...file.models, ...models },
+    };
+    for (const { path, message } of crossFaults(all, formatIn(all))) {
+      const [section, name = ''] = path.map(String);
+      const reason = named(formatPath(path), message);
+      if (section === 'models' && Object.hasOwn(models, name)) exclude('model', name, reason);
+      else if (section === 'providers') {
+        if (Object.hasOwn(providers, name)) {
+          exclude('provider', name, reason);
+          delete providers[name];
+        }
+        // A provider of the file that was not used, such as one with an empty key.
+        for (const [id, { routes }] of Object.entries(models)) {
+          const uses = listOf(routes).some((one) => isObject(one) && one['provider'] === name);
+          if (uses) exclude('model', id, reason);
+        }
+      }
+    }
+  }
+
+  function unavailableNames(): ReadonlySet<string> {
+    const names = entries.filter((entry) => {
+      return entry.kind === 'model' && faults.get(keyOfEntry(entry))?.status === 'unavailable';
+    });
+    return new Set(names.flatMap(({ name, settings }) => allNames({ [name]: settings })));
+  }
 }
 
 /** The configuration in force. */
@@ -78,163 +213,4 @@ export function withStored(base: Config, stored: StoredCatalog): Config {
   const models = Object.freeze({ ...stored.models, ...file.models });
   setUnavailable(models, stored.unavailable);
   return Object.freeze({ ...base, providers, models });
-}
-
-class Merge {
-  readonly #catalog: FileCatalog;
-  readonly #entries: readonly ConfigEntry[];
-  readonly #keyFile: string;
-  readonly #faults = new Map<string, NonNullable<EntryFault>>();
-  readonly #file: { readonly providers: Raw; readonly models: Raw };
-  #keys: SecretKeys | undefined;
-
-  constructor(catalog: FileCatalog, entries: readonly ConfigEntry[], keyFile: string) {
-    this.#catalog = catalog;
-    // A later version may write other entries.
-    this.#entries = entries.map((entry) => ({ ...entry, settings: objectOf(entry.settings) }));
-    this.#keyFile = keyFile;
-    this.#file = {
-      providers: fileSection(catalog, 'provider'),
-      models: fileSection(catalog, 'model'),
-    };
-  }
-
-  run() {
-    const providers = this.#rawProviders();
-    for (;;) {
-      const known = this.#faults.size;
-      const models = this.#rawModels(providers);
-      this.#checkTogether(providers, models);
-      if (this.#faults.size > known) continue;
-      const parsed = v.parse(entrySchema, { providers, models }) as Pick<
-        Config,
-        'providers' | 'models'
-      >;
-      return {
-        ...parsed,
-        faults: this.#faults as ReadonlyMap<string, NonNullable<EntryFault>>,
-        /** Names and aliases of models that are not in force because of a fault. */
-        unavailable: this.#unavailableNames(),
-        /** Whether the sandbox's catalog, which a file without providers and models has, gives way. */
-        // By a model at fault too: a lost key file must not offer the sandbox to clients.
-        replacesSandbox:
-          this.#catalog.settings.isSandbox && this.#entries.some(({ kind }) => kind === 'model'),
-      };
-    }
-  }
-
-  #of(kind: ConfigKind): readonly ConfigEntry[] {
-    return this.#entries.filter(
-      (entry) => entry.kind === kind && !this.#faults.has(keyOfEntry(entry)),
-    );
-  }
-
-  #exclude(kind: ConfigKind, name: string, reason: string): void {
-    const key = keyOfEntry({ kind, name });
-    if (!this.#faults.has(key)) this.#faults.set(key, { status: 'unavailable', reason });
-  }
-
-  #shadow(entry: ConfigEntry, place: string | null): void {
-    const reason = `the configuration file has ${place ?? 'this name as an alias'}`;
-    this.#faults.set(keyOfEntry(entry), { status: 'shadowed', reason });
-  }
-
-  #rawProviders(): Raw {
-    const found: Raw = {};
-    for (const entry of this.#of('provider')) {
-      const { kind, name, settings, secrets } = entry;
-      if (Object.hasOwn(this.#file.providers, name)) {
-        this.#shadow(entry, placeInFile(this.#catalog, kind, name));
-        continue;
-      }
-      try {
-        if (secrets) this.#keys ??= SecretKeys.read(this.#keyFile);
-        const opened = secrets && this.#keys!.open(secrets, secretsContext(entry));
-        const value = { ...settings, ...opened };
-        if (this.#isValid(kind, name, value)) found[name] = value;
-      } catch (error) {
-        if (!(error instanceof Failure)) throw error;
-        this.#exclude(kind, name, error.message);
-      }
-    }
-    return found;
-  }
-
-  /** Models without the routes whose provider is unavailable, and without the aliases that the file has. */
-  #rawModels(providers: Raw): Raw {
-    const taken = new Set(allNames(this.#file.models));
-    const found: Raw = {};
-    for (const entry of this.#of('model')) {
-      const { kind, name, settings } = entry;
-      if (taken.has(name)) {
-        this.#shadow(entry, placeInFile(this.#catalog, kind, name));
-        continue;
-      }
-      const { aliases, ...others } = settings;
-      const routes = listOf(settings['routes']).map(objectOf);
-      const usable = routes.filter(({ provider }) =>
-        [providers, this.#file.providers].some((all) => Object.hasOwn(all, String(provider))),
-      );
-      if (usable.length === 0) {
-        this.#exclude(kind, name, this.#reasonOf(String(routes[0]?.['provider'])));
-        continue;
-      }
-      const own = listOf(aliases).filter((alias) => !taken.has(String(alias)));
-      const value = { ...others, routes: usable, ...(own.length > 0 && { aliases: own }) };
-      if (this.#isValid(kind, name, value)) found[name] = value;
-    }
-    return found;
-  }
-
-  #reasonOf(provider: string): string {
-    const fault = this.#faults.get(keyOfEntry({ kind: 'provider', name: provider }));
-    if (fault) return `its provider ${provider} is unavailable: ${fault.reason}`;
-    return `there is no provider ${JSON.stringify(provider)}`;
-  }
-
-  #isValid(kind: ConfigKind, name: string, value: object): boolean {
-    const section = SECTIONS[kind];
-    const whole = { [section]: { [name]: value } };
-    const checked = checkAll(entrySchema, whole, formatIn(whole));
-    if ('faults' in checked) {
-      const faults = checked.faults.map(({ path, message }) => named(formatPath(path), message));
-      this.#exclude(kind, name, faults.slice(0, 10).join('; '));
-    } else if (!Object.hasOwn(checked.output[section], name)) {
-      this.#exclude(kind, name, `${name}: this name cannot be used`);
-    }
-    return !this.#faults.has(keyOfEntry({ kind, name }));
-  }
-
-  /** Excludes entries that do not fit the file or one another. */
-  #checkTogether(providers: Raw, models: Raw): void {
-    const all = {
-      providers: { ...this.#file.providers, ...providers },
-      models: { ...this.#file.models, ...models },
-    };
-    for (const { path, message } of crossFaults(all, formatIn(all))) {
-      const [section, name = ''] = path.map(String);
-      const reason = named(formatPath(path), message);
-      if (section === 'models' && Object.hasOwn(models, name)) this.#exclude('model', name, reason);
-      else if (section === 'providers') {
-        if (Object.hasOwn(providers, name)) {
-          this.#exclude('provider', name, reason);
-          delete providers[name];
-        }
-        // A provider of the file that was not used, such as one with an empty key.
-        for (const [id, { routes }] of Object.entries(models)) {
-          const uses = listOf(routes).some((one) => isObject(one) && one['provider'] === name);
-          if (uses) this.#exclude('model', id, reason);
-        }
-      }
-    }
-  }
-
-  #unavailableNames(): ReadonlySet<string> {
-    const names = this.#entries.filter((entry) => {
-      return (
-        entry.kind === 'model' && this.#faults.get(keyOfEntry(entry))?.status === 'unavailable'
-      );
-    });
-    return new Set(names.flatMap(({ name, settings }) => allNames({ [name]: settings })));
-  }
 }
