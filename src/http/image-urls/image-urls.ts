@@ -12,7 +12,7 @@ import { warnRarely } from '../observability/log.ts';
 import type { AppContext } from '../request/app-context.ts';
 import { readAddress } from './address.ts';
 import { type Rendered, RenderedImages, remember } from './rendered-images.ts';
-import { type FoundSource, ImageSources, notFound, takeTurn } from './sources.ts';
+import { type FoundSource, imageSources, notFound, takeTurn } from './sources.ts';
 
 /** The name of all images by URL among the clients of the pool. */
 const CLIENT = 'images by URL';
@@ -36,14 +36,14 @@ export interface ImageAnswer {
 export class ImageUrls {
   readonly cache: RenderedImages;
   readonly #context: AppContext;
-  readonly #sources: ImageSources;
+  readonly #findSource: ReturnType<typeof imageSources>;
   readonly #renders: FairSemaphore;
   readonly #found = new Map<string, { readonly found: FoundSource; readonly at: number }>();
 
   constructor(context: AppContext) {
     const { config, upstream, pool, log } = context;
     this.#context = context;
-    this.#sources = new ImageSources(() => context.config, upstream);
+    this.#findSource = imageSources(() => context.config, upstream);
     const onFault = warnRarely(log, 'rendered images cannot be read or written');
     const folder = join(config.dataDir, 'images');
     this.cache = new RenderedImages(folder, () => context.config.images.cache, onFault);
@@ -77,7 +77,7 @@ export class ImageUrls {
     const known = this.#found.get(source);
     const at = performance.now();
     if (known !== undefined && at - known.at < FOUND_MS) return known.found;
-    const found = await this.#sources.find(source);
+    const found = await this.#findSource(source);
     remember(this.#found, source, { found, at }, MAX_REMEMBERED);
     return found;
   }

@@ -48,28 +48,21 @@ export async function takeTurn(
 }
 
 /** Finds and reads the sources of images. Messages to clients name no address. */
-export class ImageSources {
-  readonly #config: () => Config;
-  readonly #upstream: Upstream;
-  readonly #fetches = new FairSemaphore(FETCHES, { permitsPerClient: FETCHES_PER_HOST });
-  readonly #memory = new FairSemaphore(Infinity, { bytes: MEMORY, bytesPerClient: MEMORY / 2 });
-
-  constructor(config: () => Config, upstream: Upstream) {
-    this.#config = config;
-    this.#upstream = upstream;
-  }
+export function imageSources(config: () => Config, upstream: Upstream) {
+  const fetches = new FairSemaphore(FETCHES, { permitsPerClient: FETCHES_PER_HOST });
+  const memory = new FairSemaphore(Infinity, { bytes: MEMORY, bytesPerClient: MEMORY / 2 });
 
   /** @throws Failure 403 `source_not_allowed`; 404 `source_not_found` */
-  async find(source: string): Promise<FoundSource> {
-    const { images, assets, network } = this.#config();
+  return async function find(source: string): Promise<FoundSource> {
+    const { images, assets, network } = config();
     const url = URL.canParse(source) ? new URL(source) : null;
     if (url?.protocol === 's3:') {
       if (!images.buckets.includes(url.host)) throw notAllowed();
       // As written: the parser of URLs would encode letters.
       const key = source.slice(`s3://${url.host}/`.length);
       checkPath(key.split('/'));
-      return this.#remote(source, `s3:${url.host}`, async (signal, admit) => {
-        const bucket = bucketOf(assets, url.host, this.#upstream);
+      return remote(source, `s3:${url.host}`, async (signal, admit) => {
+        const bucket = bucketOf(assets, url.host, upstream);
         const found = await bucket.get(key, { range: null, signal });
         if (found === null || found === 'changed') throw notFound();
         try {
@@ -86,27 +79,27 @@ export class ImageSources {
       if (!isAllowed(target, images.hosts)) throw notAllowed();
     };
     check(url);
-    return this.#remote(url.href, url.host, (signal, admit) => {
+    return remote(url.href, url.host, (signal, admit) => {
       const networkPolicy = networkPolicyOf(network);
       const limits = { maxBytes: MAX_BYTES, timeout: images.timeout, networkPolicy };
-      return fetchPublic(this.#upstream, url.href, { ...limits, signal, check, admit });
+      return fetchPublic(upstream, url.href, { ...limits, signal, check, admit });
     });
-  }
+  };
 
   /** A source of another server, which is read into memory. */
-  #remote(
+  function remote(
     identity: string,
     owner: string,
     read: (signal: AbortSignal, admit: (bytes: number) => Promise<void>) => Promise<Buffer>,
   ): FoundSource {
     const open = async () => {
-      const deadline = AbortSignal.timeout(this.#config().images.timeout);
+      const deadline = AbortSignal.timeout(config().images.timeout);
       let release = () => {};
       const admit = async (bytes: number) => {
-        release = await this.#memory.acquire(owner, deadline, bytes);
+        release = await memory.acquire(owner, deadline, bytes);
       };
       try {
-        const end = await takeTurn(this.#fetches, owner, deadline);
+        const end = await takeTurn(fetches, owner, deadline);
         const bytes = await read(deadline, admit).finally(end);
         return { source: { bytes: new Uint8Array(bytes) }, release };
       } catch (error) {

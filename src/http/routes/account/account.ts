@@ -153,7 +153,7 @@ const config = { uncounted: true };
 
 /** The account of the API key: plan, credits, ledger and callback secret. */
 export function accountRoutes(server: FastifyInstance, context: AppContext): void {
-  const rotations = new SecretRotationLimit();
+  const countRotation = rotationLimit();
   const secretOf = (account: Account): v.InferOutput<typeof secretShape> => {
     const { secretOverlap } = context.config.callbacks;
     const end = previousSecretEnd(account, secretOverlap, context.store.now);
@@ -212,7 +212,7 @@ export function accountRoutes(server: FastifyInstance, context: AppContext): voi
     answer: secretShape,
     handler: async (request, reply) => {
       const { account } = request.holder;
-      rotations.take(account.id);
+      countRotation(account.id);
       const dropPrevious = request.query.drop_previous;
       const who = keyActor(request);
       const details = { id: account.id, dropPrevious };
@@ -246,20 +246,18 @@ const MAX_ROTATIONS = 10;
 
 const HOUR_MS = 3_600_000;
 
-/** Limits how often clients rotate their callback secrets. */
-class SecretRotationLimit {
+/** Limits how often clients rotate their callback secrets. The function counts one rotation. */
+function rotationLimit(): (account: string) => void {
   /** Times of the last hour by account, in milliseconds of `performance.now()`. */
-  readonly #times = new Map<string, readonly number[]>();
-
-  /** Counts one rotation. @throws Failure rate_limit */
-  take(account: string): void {
+  const rotations = new Map<string, readonly number[]>();
+  return (account) => {
     const now = performance.now();
-    for (const [other, times] of this.#times) {
+    for (const [other, times] of rotations) {
       const recent = times.filter((time) => now - time < HOUR_MS);
-      if (recent.length > 0) this.#times.set(other, recent);
-      else this.#times.delete(other);
+      if (recent.length > 0) rotations.set(other, recent);
+      else rotations.delete(other);
     }
-    const times = this.#times.get(account) ?? [];
+    const times = rotations.get(account) ?? [];
     if (times.length >= MAX_ROTATIONS) {
       throw codedFailure(
         'too_many_rotations',
@@ -267,6 +265,6 @@ class SecretRotationLimit {
         { retryAfter: Math.ceil((times[0]! + HOUR_MS - now) / 1000) },
       );
     }
-    this.#times.set(account, [...times, now]);
-  }
+    rotations.set(account, [...times, now]);
+  };
 }
