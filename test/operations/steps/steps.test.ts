@@ -27,6 +27,31 @@ describe('overlay', () => {
   );
 });
 
+describe('changes of samples', () => {
+  const gamma = (sample: number) => Math.round(255 * (sample / 255) ** (1 / 1.3));
+  const sepia = (sample: number, strength: number) =>
+    Math.round(Math.min(255, Math.max(0, sample + strength * (1 - 4 * (sample / 255 - 0.5) ** 2))));
+  // An odd number of samples, so many that two are replaced at a time.
+  test.each([
+    ['gamma --value 1.3', (samples: readonly number[]) => samples.map(gamma)],
+    ['negate', (samples: readonly number[]) => samples.map((sample) => 255 - sample)],
+    ['flatten --background red', (samples: readonly number[]) => samples],
+    [
+      'tint --color #ff0000',
+      ([red, green, blue]: readonly number[]) => [
+        sepia(red!, 255 - 0.2126 * 255),
+        sepia(green!, -0.2126 * 255),
+        sepia(blue!, -0.2126 * 255),
+      ],
+    ],
+  ])('%s changes each pixel of a large picture', async (command, expected) => {
+    const samples = (x: number, y: number) => [x % 256, y % 256, (x + y) % 256];
+    const image = await pngOf(painted({ width: 701, height: 503 }, samples));
+    const pixels = await runOne([...command.split(' '), '--format', 'png'], image);
+    expect(differences(pixels, (x, y) => expected(samples(x, y)))).toEqual([]);
+  });
+});
+
 describe('crop', () => {
   test.each([
     [['--ratio', '1:1'], 32, 32, 8, 0],
