@@ -38,10 +38,11 @@ function released({ metadata, components, dependencies, ...others }) {
   const references = new Set([root, ...installed, ...bundled]);
   // Sets also give what is added while they are read.
   for (const reference of references) {
+    const nameOf = (one) => one.slice(0, one.lastIndexOf('@'));
+    const peers = packages[`node_modules/${nameOf(reference)}`]?.peerDependenciesMeta;
     for (const next of reference === root ? [] : (edges.get(reference) ?? [])) {
       // Peers that are optional, such as TypeScript, are there for development alone.
-      const path = `node_modules/${next.slice(0, next.lastIndexOf('@'))}`;
-      if (!packages[path]?.devOptional) references.add(next);
+      if (!peers?.[nameOf(next)]?.optional) references.add(next);
     }
   }
   const id = hashOf(tarball).toString('hex');
