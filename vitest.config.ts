@@ -45,9 +45,9 @@ export const POOLS = [
  */
 const CASSETTES = [
   'test/text/agents/{replay,messages-agent}.long.test.ts',
-  'test/text/{dialects/completions,embeddings,gemini,matrix}/*.test.ts',
+  'test/text/{dialects/completions,embeddings,emulation,gemini,matrix}/*.test.ts',
   'test/text/counting/count-tokens.long.test.ts',
-  'test/text/azure.test.ts',
+  'test/text/{affinity,azure,model-names,threads}.test.ts',
   'test/media/tasks/openai-*.test.ts',
 ];
 const REPEATED = process.env['ORIEL_CASSETTES'] === undefined ? [] : CASSETTES;
