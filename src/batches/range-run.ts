@@ -152,7 +152,7 @@ async function saveSegment(
   { store, files, node }: RangeServices,
   batch: BatchDocument,
   rangeId: number,
-  { parts, lines, failed, unrun, last, usage }: Segment,
+  { parts, lines, failed, unrun, last, usage, held }: Segment,
 ): Promise<void> {
   const asset = await files.write(JSONL, Buffer.concat(parts));
   const at = { offset: last!.end, number: last!.number + 1 };
@@ -161,7 +161,7 @@ async function saveSegment(
     const own = body.ranges.find(({ id, by }) => id === rangeId && by === node);
     return own && !own.pending ? withRange(body, { ...own, pending }) : null;
   });
-  if (decided) return settleRange(store, decided, rangeId);
+  if (decided) return settleRange(store, decided, rangeId, held);
   await files.discard(batch.accountId, [asset]);
   throw new Failure('invalid_request', `${batch.id}: another node has its lines`, {
     code: 'claim_lost',
@@ -177,16 +177,21 @@ export function withRange(body: BatchBody, changed: BatchRange) {
   return { body: { ...body, ranges } };
 }
 
-/** Charges the decided results of a range once, and counts them. May run again after a crash, on any node. */
+/**
+ * Charges the decided results of a range once, and counts them. May run again after a crash, on any node.
+ *
+ * @param held reservations for them
+ */
 export async function settleRange(
   store: Store,
   batch: BatchDocument,
   rangeId: number,
+  held: readonly Reservation[] = [],
 ): Promise<void> {
   const pending = batch.body.ranges.find(({ id }) => id === rangeId)?.pending;
   if (pending === undefined) return;
   const { asset, usage, lines, failed, unrun = 0, at } = pending;
-  const charged = { keyId: batch.body.keyId, usage };
+  const charged = { keyId: batch.body.keyId, usage, held };
   await store.addUpload(batch.accountId, asset, Infinity, charged).catch((error: Failure) => {
     if (error.code !== 'asset_exists') throw error;
   });

@@ -1,5 +1,4 @@
 import { codedFailure } from '../failure.ts';
-import type { MeteredUsage } from './ledger.ts';
 
 /** Stored file: an upload, an input of a task or a result of a task. Times are milliseconds since the epoch. */
 export interface Asset {
@@ -26,13 +25,6 @@ export function countsAsStored({ taskId, input }: Pick<Asset, 'taskId' | 'input'
 
 /** File that is on disk and not yet recorded. */
 export type NewAsset = Pick<Asset, 'id' | 'mediaType' | 'bytes' | 'sha256'>;
-
-/** Usage that is charged in the transaction that records a file. */
-export interface UploadCharges {
-  readonly keyId: string;
-  /** One for each pair of a model and tags. */
-  readonly usage: readonly MeteredUsage[];
-}
 
 /**
  * @param taken bytes of the account's uploads and of inputs of its open tasks

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { codedFailure, Failure } from '../failure.ts';
+import type { WorkCharges } from './ledger.ts';
 
 /** Kinds of documents. The names are in file names and in tables: they have letters and `_` only. */
 export const DOCUMENT_KINDS = [
@@ -84,9 +85,10 @@ export interface Documents {
   /**
    * Changes a document that nothing has changed since it was read.
    *
+   * @param charges charges of the work whose result the document has then, which are made in the same transaction
    * @throws Failure 409 `document_changed` where its version is another one, or it was deleted
    */
-  change(document: Document, change: DocumentChange): Promise<Document>;
+  change(document: Document, change: DocumentChange, charges?: WorkCharges): Promise<Document>;
   /** Deletes a document with its parts for good. @returns whether there was one */
   remove(key: DocumentKey): Promise<boolean>;
   /** @throws Failure 404 `document_not_found` for an unknown `after` */
@@ -151,19 +153,21 @@ const MAX_ATTEMPTS = 50;
  * Changes a document, again where another node has changed it meanwhile.
  *
  * @param next returns null to leave the document as it is
+ * @param charges charges of the work whose result the document has then
  * @returns the changed document; null where it was left; undefined where there is none
  */
 export async function changeDocument<Body>(
   documents: Documents,
   { kind, accountId, id }: DocumentKey,
   next: (body: Body) => (Omit<DocumentChange, 'body'> & { readonly body: Body }) | null,
+  charges?: WorkCharges,
 ): Promise<Typed<Body> | null | undefined> {
   for (let attempt = 1; ; attempt += 1) {
     const found = await documents.find({ kind, accountId, id });
     const change = found && next(found.body as Body);
     if (!found || !change) return found && null;
     try {
-      return (await documents.change(found, change)) as Typed<Body>;
+      return (await documents.change(found, change, charges)) as Typed<Body>;
     } catch (error) {
       const isChanged = error instanceof Failure && error.code === 'document_changed';
       if (!isChanged || attempt === MAX_ATTEMPTS) throw error;

@@ -1,3 +1,4 @@
+import type { Reservation } from './budgets.ts';
 export const ENTRY_TYPES = ['grant', 'reserve', 'charge', 'release', 'carried'] as const;
 
 /** One entry of an account's ledger. Amounts are micro-credits and never negative: the type gives the sign. */
@@ -153,4 +154,13 @@ export interface MeteredUsage {
   readonly charge: number;
   /** Tags of the request, as one text; absent or empty without any. */
   readonly tags?: string | undefined;
+}
+
+/** Usage that is charged in the transaction that records the result of the work. */
+export interface WorkCharges {
+  readonly keyId: string;
+  /** One for each pair of a model and tags. */
+  readonly usage: readonly MeteredUsage[];
+  /** Reservations for the work, which its charge ends. */
+  readonly held: readonly Reservation[];
 }

@@ -13,7 +13,7 @@ import type {
   TeamChange,
 } from './account.ts';
 import type { AlertRecords } from './alert.ts';
-import type { Asset, NewAsset, UploadCharges } from './asset.ts';
+import type { Asset, NewAsset } from './asset.ts';
 import type { BudgetWindow, Payer, Reservation } from './budgets.ts';
 import type { CacheStorage } from './cache-storage.ts';
 import type { ConfigEntries } from './config-entry.ts';
@@ -26,7 +26,7 @@ import type {
 } from './delivery.ts';
 import type { Documents } from './document.ts';
 import type { StoreHealth, StoreStatistics, TimeRange } from './health.ts';
-import type { LedgerEntry, MeteredUsage, UsageRow } from './ledger.ts';
+import type { LedgerEntry, MeteredUsage, UsageRow, WorkCharges } from './ledger.ts';
 import type { NodeRecord, Nodes } from './nodes.ts';
 import type { RequestLog } from './requests/request-log.ts';
 import type { Page, Selection } from './selection.ts';
@@ -222,7 +222,7 @@ export interface Store extends ConfigEntries, AlertRecords {
     accountId: string,
     asset: NewAsset,
     quota: number,
-    charged?: UploadCharges,
+    charged?: WorkCharges,
   ): Promise<Asset>;
   /** Deletes some uploads of an account, and returns those that there were. */
   removeUploads(accountId: string, assetIds: readonly string[]): Promise<readonly Asset[]>;

@@ -1,8 +1,8 @@
-import { type Asset, checkStorageQuota, type NewAsset, type UploadCharges } from '../asset.ts';
+import { type Asset, checkStorageQuota, type NewAsset } from '../asset.ts';
 import type { BudgetScope, BudgetScopes } from '../budgets.ts';
 import { charge, checkAmount, release, reserve, spend, spendable } from '../funds.ts';
 import { newId } from '../identifier.ts';
-import type { LedgerEntry } from '../ledger.ts';
+import type { LedgerEntry, WorkCharges } from '../ledger.ts';
 import type { KeyHolder, Store } from '../store.ts';
 import {
   type Completion,
@@ -256,11 +256,14 @@ export function claimedTaskMethods({ claimant, run, changed }: Driver) {
   } satisfies Partial<Store>;
 }
 
-interface UploadOptions {
-  readonly quota: number;
+interface ChargeOptions {
   readonly at: number;
   readonly scopes: BudgetScopes;
-  readonly charged: UploadCharges | undefined;
+}
+
+interface UploadOptions extends ChargeOptions {
+  readonly quota: number;
+  readonly charged: WorkCharges | undefined;
 }
 
 /** Records an upload. @throws Failure insufficient_quota, code `storage_full` */
@@ -275,33 +278,39 @@ export function addUpload(
     apply(unit) {
       checkStorageQuota(unit.useOf(accountId).storedBytes, asset.bytes, quota);
       unit.addAsset(asset);
-      if (charged) chargeUsage(unit, { accountId, ...charged }, scopes, at);
+      if (charged) chargeWork(accountId, charged, { at, scopes }).apply(unit);
       return asset;
     },
   };
 }
 
-/** Charges usage without a reservation, at most what can be spent. */
-function chargeUsage(
-  unit: UnitOfWork,
-  { usage, ...payer }: UploadCharges & { readonly accountId: string },
-  scopes: BudgetScopes,
-  at: number,
-): void {
-  const holder = unit.holder(payer);
-  const { teamId } = holder.key;
-  const scope = scopes.of(
-    holder.key,
-    teamId === undefined ? undefined : unit.find('team', teamId),
-    at,
-  );
-  let funds = unit.funds(holder, scope);
-  for (const metered of usage) {
-    const amount = Math.min(metered.charge, spendable(funds, unit.held));
-    funds = spend(funds, amount);
-    const { model, counts } = metered;
-    if (amount > 0) unit.dailyCharge(funds, { model, requests: counts.requests ?? 1, amount }, at);
-    unit.addUsage({ ...payer, scope }, { ...metered, charge: amount }, at);
-  }
-  if (funds.account.spent > holder.account.spent) unit.putFunds(funds);
+/** Charges usage whose reservations have ended, at most what can be spent. */
+export function chargeWork(
+  accountId: string,
+  { keyId, usage }: WorkCharges,
+  { at, scopes }: ChargeOptions,
+): Operation<void> {
+  const payer = { accountId, keyId };
+  return {
+    needs: { accounts: [accountId], keys: [keyId] },
+    apply(unit) {
+      const holder = unit.holder(payer);
+      const { teamId } = holder.key;
+      const scope = scopes.of(
+        holder.key,
+        teamId === undefined ? undefined : unit.find('team', teamId),
+        at,
+      );
+      let funds = unit.funds(holder, scope);
+      for (const metered of usage) {
+        const amount = Math.min(metered.charge, spendable(funds, unit.held));
+        funds = spend(funds, amount);
+        const { model, counts } = metered;
+        const sum = { model, requests: counts.requests ?? 1, amount };
+        if (amount > 0) unit.dailyCharge(funds, sum, at);
+        unit.addUsage({ ...payer, scope }, { ...metered, charge: amount }, at);
+      }
+      if (funds.account.spent > holder.account.spent) unit.putFunds(funds);
+    },
+  };
 }

@@ -35,7 +35,7 @@ const POLL_MS = 250;
 /**
  * Runs responses in the background. A response is a document with `work` until its answer is stored and its callback is
  * delivered. Another process takes over what a crash has left: an answer that was not complete was not charged, and runs
- * again; a complete one is stored before it is charged, and never runs again.
+ * again; a complete one is stored and charged in one transaction, and never runs again.
  */
 export class BackgroundResponses {
   readonly #options: WorkerOptions;

@@ -5,6 +5,7 @@ import { FairSemaphore } from '../../fair-semaphore.ts';
 import { callbackSecrets, statusOf } from '../../store/account.ts';
 import { changeDocument } from '../../store/document.ts';
 import { findHolder } from '../../store/key.ts';
+import type { WorkCharges } from '../../store/ledger.ts';
 import type { KeyHolder, Store } from '../../store/store.ts';
 import { networkPolicyOf } from '../../upstream/network-policy.ts';
 import type { Upstream } from '../../upstream/response.ts';
@@ -91,6 +92,7 @@ export class ResponseWorker {
     const { background: _, ...body } = work.body;
     const report = new TextReport();
     const admitted: { end(used: number): void }[] = [];
+    const kept: { answer?: StoredResponse } = {};
     let refusal: unknown = null;
     try {
       if (this.#closing.aborted || work.starts >= MAX_STARTS) throw interrupted();
@@ -102,7 +104,7 @@ export class ResponseWorker {
         ...{ requestId: id, dialect: 'responses', address: { model: null, stream: null } },
         ...{ body, bytes: Buffer.byteLength(JSON.stringify(body)), headers: {}, holder, report },
         ...{ clientDisconnect: run.clientDisconnect, response: run, onCharging: () => {} },
-        ledger: work.starts > 0 ? this.#lateLedger() : undefined,
+        ledger: this.#ledger(run, kept, work.starts > 0),
         admit: async (load: Load) => {
           admitted.push(
             await admit(holder, load).catch((error: unknown) => {
@@ -111,7 +113,12 @@ export class ResponseWorker {
             }),
           );
         },
-        keep: (answer) => this.#keep(run, answer),
+        keep: async (answer) => {
+          kept.answer = answer;
+          await this.#renew(run);
+          // Another process may answer in its place.
+          return bodyOfOpen(run.document).work?.node === this.#node;
+        },
       });
       if (report.failure) throw report.failure;
     } catch (error) {
@@ -140,23 +147,15 @@ export class ResponseWorker {
     return null;
   }
 
-  /**
-   * Stores a complete answer before it is charged.
-   *
-   * @returns false where another process answers in its place
-   */
-  async #keep(run: BackgroundRun, answer: StoredResponse): Promise<boolean> {
-    const { id, created_at } = bodyOfOpen(run.document).response;
-    const response = { ...answer.response, id, created_at, background: true };
-    const stored = { ...answer, response };
-    if (await this.#renew(run)) {
-      const { document } = run;
-      const { store, config } = this.#options;
-      const responses = new StoredResponses(store, document.accountId, config());
-      await responses.addItems(document, stored);
-      await this.#change(run, { ...stored, work: ended(bodyOfOpen(document).work!) });
-    }
-    return bodyOfOpen(run.document).work?.node === this.#node;
+  /** The response as it is stored with its complete answer. */
+  async #answered(run: BackgroundRun, answer: StoredResponse): Promise<Partial<OpenResponse>> {
+    const { store, config } = this.#options;
+    const { response, work } = bodyOfOpen(run.document);
+    const { id, created_at } = response;
+    const own = { ...answer, response: { ...answer.response, id, created_at, background: true } };
+    const responses = new StoredResponses(store, run.document.accountId, config());
+    await responses.addItems(run.document, own);
+    return { ...own, work: ended(work!) };
   }
 
   async #callBack(run: BackgroundRun, work: Work, response: Json): Promise<void> {
@@ -195,21 +194,32 @@ export class ResponseWorker {
    * @param change null where no work is left
    * @returns whether it was changed; if not, the run has what is stored
    */
-  async #change(run: BackgroundRun, change: Partial<OpenResponse> | null): Promise<boolean> {
+  async #change(
+    run: BackgroundRun,
+    change: Partial<OpenResponse> | null,
+    charges?: WorkCharges,
+  ): Promise<boolean> {
     const { documents } = this.#options.store;
     const isAnswered = bodyOfOpen(run.document).work?.isAnswered;
-    const changed = await changeDocument<OpenResponse>(documents, run.document, (body) => {
+    const next = (body: OpenResponse) => {
       run.document = { ...run.document, body };
       const { work, ...done } = body;
       if (work?.node !== this.#node || work.isAnswered !== isAnswered) return null;
       return change ? { body: { ...body, ...change } } : { body: done, isOpen: false };
-    });
+    };
+    const changed = await changeDocument(documents, run.document, next, charges);
     if (changed) run.document = changed;
     return Boolean(changed);
   }
 
-  /** Reserves and charges what a former process may have reserved, whose credits return later than its work. */
-  #lateLedger(): Ledger {
+  /**
+   * Charges an answer in the transaction that stores it: a crash leaves both or none. A failure that is charged does not
+   * run again.
+   *
+   * @param kept the answer, once it is complete
+   * @param isLate whether a former process may have reserved credits, which return later than its work
+   */
+  #ledger(run: BackgroundRun, kept: { readonly answer?: StoredResponse }, isLate: boolean): Ledger {
     const { store } = this.#options;
     const until = store.now + RESERVED_MS;
     const closing = this.#closing;
@@ -218,20 +228,34 @@ export class ResponseWorker {
       reserve: (accountId, keyId, amount) =>
         store.reserve(accountId, keyId, amount).catch((error: unknown) => {
           const isUnpaid = error instanceof Failure && error.type === 'insufficient_quota';
-          if (!store.isShared || !isUnpaid) throw error;
+          if (!isLate || !store.isShared || !isUnpaid) throw error;
           return store.reserve(accountId, keyId, 0);
         }),
-      async settle(payer, metered) {
+      settle: async (payer, metered) => {
         const { accountId, keyId } = payer;
-        if ('id' in payer && payer.amount === 0) {
-          for (; store.now < until && !closing.aborted; await delay(1000, null, { ref: false })) {
-            const found = await store.reserve(accountId, keyId, metered.charge).catch(() => null);
-            if (found === null) continue;
-            await store.release(payer);
-            return store.settle(found, metered);
-          }
+        const held = 'id' in payer ? [payer] : [];
+        const isLeft = metered.charge > 0 && held[0]?.amount === 0;
+        while (isLeft && held.length === 1 && store.now < until && !closing.aborted) {
+          const found = await store.reserve(accountId, keyId, metered.charge).catch(() => null);
+          if (found === null) await delay(1000, null, { ref: false });
+          else held.push(found);
         }
-        return store.settle(payer, metered);
+        try {
+          const { work } = bodyOfOpen(run.document);
+          if (work && !work.isAnswered) {
+            const change = kept.answer
+              ? await this.#answered(run, kept.answer)
+              : { work: { ...work, starts: MAX_STARTS } };
+            const charges = { keyId, usage: [metered], held };
+            if (await this.#change(run, change, charges)) return metered.charge;
+          }
+          // Another process answers it, unless it was cancelled or deleted.
+          const { work: left, response } = bodyOfOpen(run.document);
+          const isOwn = left?.node === this.#node || response['status'] === 'cancelled';
+          return isOwn ? await store.settle(payer, metered) : 0;
+        } finally {
+          for (const one of held) await store.release(one);
+        }
       },
     };
   }

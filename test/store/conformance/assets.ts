@@ -85,12 +85,14 @@ export function describeAssets(driver: DriverFactory): void {
         charge: 400,
       }));
       const [asset, rest] = [newAsset(), newAsset()];
-      const charged = { keyId, usage };
+      const charged = { keyId, usage, held: [await store.reserve(accountId, keyId, 800)] };
       await store.addUpload(accountId, asset, Infinity, charged);
       const again = store.addUpload(accountId, asset, Infinity, charged);
       await expect(again).rejects.toEqual(failureWith('asset_exists', 409));
       // The account can spend 200 of it.
-      await store.addUpload(accountId, rest, Infinity, { keyId, usage: usage.slice(0, 1) });
+      await store.addUpload(accountId, rest, Infinity, {
+        ...{ keyId, usage: usage.slice(0, 1), held: [] },
+      });
       for await (const one of bothOf(store, reopened)) {
         expect(await one.findAccount(accountId)).toMatchObject({ spent: 1000, reserved: 0 });
         const rows = await one.listUsage(accountId, { from: '2000-01-01', to: '2999-01-01' });

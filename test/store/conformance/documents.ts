@@ -5,7 +5,7 @@ import {
   MAX_PAGE_BYTES,
   type NewDocument,
 } from '../../../src/store/document.ts';
-import { bothOf, crashed, failureWith, freshStore } from '../fresh-store.ts';
+import { bothOf, crashed, failureWith, freshStore, ownedStore } from '../fresh-store.ts';
 import type { DriverFactory } from './driver-factory.ts';
 
 export const documentFor = (id: string, change: Partial<NewDocument> = {}): NewDocument => ({
@@ -97,6 +97,27 @@ export function describeDocuments(driver: DriverFactory): void {
       await expect(again.documents.change(changed, {})).rejects.toEqual(
         failureWith('document_changed', 409),
       );
+    });
+
+    it('are changed together with charges of the work, once', async () => {
+      const { store, reopened, place, key } = await ownedStore(driver, {
+        ...{ credits: 1000, isUnchecked: true },
+      });
+      const { accountId, id: keyId } = key;
+      const one = documentFor('resp_1', { accountId });
+      const [document] = await store.documents.add([one]);
+      const charge = async (body: string) => {
+        const held = [await store.reserve(accountId, keyId, 300)];
+        const usage = [{ model: 'm', counts: { requests: 1 }, charge: 300 }];
+        return store.documents.change(document!, { body }, { keyId, usage, held });
+      };
+      const results = await Promise.allSettled(['first', 'second', 'third'].map(charge));
+      expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+      const left = await driver.open(await crashed(driver, store, place));
+      expect(await left.documents.find(one)).toMatchObject({ version: 2 });
+      expect(await left.findAccount(accountId)).toMatchObject({ spent: 300 });
+      await left.close();
+      if (driver.copyAsCrashed) await (await reopened()).close();
     });
 
     it.each(LISTS)('are listed in order: %j', async (query, ids, hasMore) => {

@@ -14,9 +14,10 @@ import {
   type NewDocument,
   unknownDocument,
 } from '../../document.ts';
+import { chargeWork } from '../../operations/tasks.ts';
 import type { Connection, Row } from './database/database.ts';
 import { decodeText, encodeText } from './database/text.ts';
-import { checkOpen, type PostgresParts } from './parts.ts';
+import { beginCharge, checkOpen, type PostgresParts } from './parts.ts';
 
 type Inserted = NewDocument & Pick<Document, 'createdAt' | 'version'>;
 
@@ -24,7 +25,7 @@ const CURRENT = 'account_id = $1 AND (expires_at IS NULL OR expires_at > $2) AND
 
 /** Documents that all nodes share. */
 export function documentTable(parts: PostgresParts): Documents {
-  const { database, balances, now } = parts;
+  const { database, transactions, balances, scopes, now } = parts;
   const transaction: typeof database.transaction = async (work) => {
     checkOpen(parts);
     return database.transaction(work);
@@ -54,13 +55,13 @@ export function documentTable(parts: PostgresParts): Documents {
       const row = await rowOf(key);
       return row && documentOf(row);
     },
-    async change(document, change: DocumentChange) {
+    async change(document, change: DocumentChange, charges) {
       const changed = { ...document, ...change, version: document.version + 1 };
       const { accountId, kind, id, expiresAt, isOpen, version } = changed;
       const body = encodeBody(changed.body);
       const account = encodeText(accountId);
       const key = [account, kind, encodeText(id)];
-      await transaction(async (connection) => {
+      const write = async (connection: Connection) => {
         const [row] = await connection.query<{ version: number; bytes: number; text: string }>(
           `SELECT version, bytes, coalesce(body::text, '') AS text FROM $schema.documents
            WHERE account_id = $1 AND kind = $2 AND id = $3 FOR UPDATE`,
@@ -76,7 +77,12 @@ export function documentTable(parts: PostgresParts): Documents {
           [...key, expiresAt, isOpen, version, bytes, body || null],
         );
         await addTotals(connection, [{ account, kind, count: 0, bytes: bytes - row.bytes }]);
-      });
+      };
+      if (charges) {
+        await beginCharge(parts, accountId, charges);
+        const charge = chargeWork(accountId, charges, { at: now(), scopes });
+        await transactions.run({ ...charge, write });
+      } else await transaction(write);
       return changed;
     },
     async remove({ kind, accountId, id }) {

@@ -1,5 +1,6 @@
 import type { BudgetScopes, Payer } from '../../budgets.ts';
 import { closed } from '../../errors.ts';
+import type { WorkCharges } from '../../ledger.ts';
 import type { Bank } from './bank.ts';
 import type { Database } from './database/database.ts';
 import type { ChargeLog } from './escrow/charge-log.ts';
@@ -35,4 +36,15 @@ export interface PostgresParts {
 
 export function checkOpen({ closing }: PostgresParts): void {
   if (closing.signal.aborted) throw closed();
+}
+
+/** Ends the reservations for work that is charged next, and returns what this node holds of the account in advance. */
+export async function beginCharge(
+  { escrows, onCharge }: PostgresParts,
+  accountId: string,
+  { keyId, held }: WorkCharges,
+): Promise<void> {
+  for (const reservation of held) escrows.release(reservation);
+  await escrows.returnFree(accountId);
+  onCharge?.({ accountId, keyId });
 }

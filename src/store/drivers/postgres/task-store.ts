@@ -12,7 +12,7 @@ import type { Operation } from '../../operations/unit-of-work.ts';
 import type { Store } from '../../store.ts';
 import { type ClaimQuery, isTerminal, type Task, transition } from '../../task.ts';
 import { claimDeliveries, orphanedTasks, overdueTasks, pendingTasks } from './claims.ts';
-import type { PostgresParts } from './parts.ts';
+import { beginCharge, type PostgresParts } from './parts.ts';
 import type { RowOperation } from './transactions/batch.ts';
 
 /** Attempts to claim tasks of which other calls take some: each finds those that are left. */
@@ -107,8 +107,7 @@ export function taskStore(parts: PostgresParts) {
       return (await transactions.run(expireTasks(ids, isFree, at))).map(changed);
     },
     async addUpload(accountId, asset, quota, charged) {
-      // Nodes may hold credits in advance, this one those of the work that is charged.
-      if (charged) await escrows.returnFree(accountId);
+      if (charged) await beginCharge(parts, accountId, charged);
       const options = { quota, at: now(), scopes: parts.scopes, charged };
       return transactions.run(addUpload(accountId, asset, options));
     },

@@ -16,10 +16,13 @@ import {
   unknownDocument,
 } from '../../../document.ts';
 import { isMissing, makeFolder, namesIn, remove, writeDurably } from '../../../files.ts';
+import type { WorkCharges } from '../../../ledger.ts';
+import { chargeWork } from '../../../operations/tasks.ts';
 import { storeUnavailable } from '../files/errors.ts';
 import type { Place } from '../files/place.ts';
 import { compositeKey, type DocumentRow } from '../state/state.ts';
 import type { Records } from './records.ts';
+import type { Transaction } from './transaction.ts';
 
 /**
  * Milliseconds for which a file stays that a change has replaced: a backup may have a snapshot of the rows that name it,
@@ -77,15 +80,25 @@ export class LowdbDocuments implements Documents {
     return row && !isExpired(row, now()) ? this.#read(row) : undefined;
   }
 
-  async change({ body, ...document }: Document, change: Parameters<Documents['change']>[1]) {
-    const { documentByKey } = this.#records.state;
+  async change(
+    { body, ...document }: Document,
+    change: Parameters<Documents['change']>[1],
+    charges?: WorkCharges,
+  ) {
+    const { state, scopes, now } = this.#records;
+    const { documentByKey } = state;
+    const { accountId } = document;
     const changed = { ...document, body, ...change, version: document.version + 1 };
     const { body: next, ...rest } = changed;
     const row: DocumentRow = { ...rest, ...(await this.#write(next)) };
     let former: DocumentRow | undefined;
-    await this.#commit([row], () => {
+    await this.#commit([row], (transaction) => {
       former = documentByKey.get(keyOf(document));
       if (former?.version !== document.version) throw documentChanged(document);
+      if (charges) {
+        this.#records.beginCharge(accountId, charges);
+        chargeWork(accountId, charges, { at: now(), scopes }).apply(transaction);
+      }
       return [[documentByKey.order(keyOf(document))!, row]];
     });
     if (former!.file !== null) this.#replaced.push({ row: former!, at: Date.now() });
@@ -221,11 +234,12 @@ export class LowdbDocuments implements Documents {
   /** Commits rows whose files are written; removes the files where that fails. */
   async #commit(
     rows: readonly DocumentRow[],
-    change: () => readonly (readonly [order: number, row: DocumentRow])[],
+    change: (transaction: Transaction) => readonly (readonly [order: number, row: DocumentRow])[],
   ): Promise<void> {
     try {
-      await this.#records.change(({ changes }) => {
-        for (const [order, row] of change()) changes.push(['documents', order, row]);
+      await this.#records.change((transaction) => {
+        for (const [order, row] of change(transaction))
+          transaction.changes.push(['documents', order, row]);
       });
     } catch (error) {
       await this.#remove(rows);

@@ -2,6 +2,7 @@ import type { Failure } from '../../../../failure.ts';
 import { BudgetScopes, type Payer } from '../../../budgets.ts';
 import { closed } from '../../../errors.ts';
 import { newId } from '../../../identifier.ts';
+import type { WorkCharges } from '../../../ledger.ts';
 import type { Operation } from '../../../operations/unit-of-work.ts';
 import type { Archive } from '../archive/archive.ts';
 import type { CommitQueue } from '../journal/commit-queue.ts';
@@ -69,6 +70,11 @@ export function recordsOf(options: RecordsOptions) {
       return bookedState;
     },
     run: <Result>({ apply }: Operation<Result>): Promise<Result> => change(apply),
+    /** Ends the reservations for work whose charge follows in the same turn of the event loop. */
+    beginCharge(accountId: string, { keyId, held }: WorkCharges): void {
+      for (const { id } of held) reservations.end(id);
+      options.onCharge?.({ accountId, keyId });
+    },
     /** Later commits are rejected. */
     close(): void {
       if (!isClosed) charges.close();

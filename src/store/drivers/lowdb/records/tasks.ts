@@ -198,6 +198,7 @@ export function uploadMethods(records: Records) {
       await checkAssetIds(records.archive, [upload]);
       const { scopes } = records;
       const at = records.now();
+      if (charged) records.beginCharge(accountId, charged);
       return records.run(addUpload(accountId, upload, { quota, at, scopes, charged }));
     },
     async removeUploads(accountId, assetIds) {

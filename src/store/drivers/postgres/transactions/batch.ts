@@ -42,6 +42,8 @@ const SETS_OF_DAY =
 export interface RowOperation<Result> {
   readonly needs: RowNeeds;
   readonly apply: (batch: Batch) => Result;
+  /** Writes other rows in the same transaction. @throws Failure which rejects the operation */
+  readonly write?: (connection: PreparingConnection) => Promise<void>;
 }
 
 /** The rows of one transaction, on which operations run one after the other. */

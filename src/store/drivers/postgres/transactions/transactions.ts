@@ -149,14 +149,22 @@ export class Transactions {
         return interrupted;
       }
       interrupted.clear();
-      for (const waiting of open) interrupted.set(waiting, outcomeOf(batch, waiting.operation));
+      for (const waiting of open) {
+        const { operation } = waiting;
+        const outcome = outcomeOf(batch, operation);
+        interrupted.set(waiting, outcome);
+        if (!('error' in outcome)) await operation.write?.(connection);
+      }
       await batch.limitTags(connection, this.#tagSets);
       const statements = batch.statements();
       if (statements.length > 0) {
         const { text, values } = oneStatement(statements);
         // After a statement that fails, COMMIT is a ROLLBACK.
         await Promise.all([connection.prepared(text, values!), connection.query('COMMIT')]);
-      } else await connection.query('ROLLBACK');
+      } else
+        await connection.query(
+          open.some(({ operation }) => operation.write) ? 'COMMIT' : 'ROLLBACK',
+        );
       return interrupted;
     });
   }
