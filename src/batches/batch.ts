@@ -42,10 +42,21 @@ export interface InputFault {
   readonly param: string | null;
 }
 
+/** Requests that a provider was sent, or would be next when the process ended. */
+export interface SentBatch {
+  /** The batch's identifier: a part of each request's name, and metadata of OpenAI's batches. */
+  readonly name: string;
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+  readonly count: number;
+}
+
 /** A batch at a provider, whose results become those of the lines. */
 export interface RemoteBatch {
   /** Name of the provider in the configuration. */
   readonly provider: string;
+  /** Written before the provider is sent the batch, so that it is found there after a crash. */
+  readonly sent?: SentBatch;
   /** The provider's identifier, once it has the batch. */
   readonly id?: string;
   readonly isCancelled?: true;

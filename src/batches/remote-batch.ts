@@ -7,7 +7,7 @@ import {
 import type { Config } from '../config/settings/schema.ts';
 import { Failure } from '../failure.ts';
 import { timeoutsOf } from '../routing/retry-policy.ts';
-import { nonEmptyTextOf } from '../schema/untrusted.ts';
+import { nonEmptyTextOf, objectOf, objectsOf, textOf } from '../schema/untrusted.ts';
 import type { NewAsset } from '../store/asset.ts';
 import { changeDocument, type DocumentKey } from '../store/document.ts';
 import { newId } from '../store/identifier.ts';
@@ -21,7 +21,7 @@ import { readJson } from '../text/relay/upstream-response.ts';
 import type { AbortSignalLike } from '../upstream/abort-signal.ts';
 import type { Upstream, UpstreamResponse } from '../upstream/response.ts';
 import { responseChunks } from '../upstream/response-chunks.ts';
-import type { BatchBody, BatchDocument, BatchEnd, RemoteBatch } from './batch.ts';
+import type { BatchBody, BatchDocument, BatchEnd, RemoteBatch, SentBatch } from './batch.ts';
 import { linesOf, MESSAGES, parseLine } from './input.ts';
 import { factorOf, wholeTextCall } from './line-runner.ts';
 import type { RangeServices } from './range-run.ts';
@@ -30,6 +30,12 @@ import { JSONL } from './stored-files.ts';
 interface RemoteServices extends RangeServices {
   readonly upstream: Upstream;
 }
+
+/** Metadata of batches at OpenAI. */
+const NAME = 'oriel_batch';
+
+/** Batches whose identifiers at the provider are known. */
+const MAX_OPEN = 500;
 
 /** Milliseconds after its expiry until the end of a batch at a provider is not waited for any more. */
 const MAX_DELAY = 3_600_000;
@@ -63,7 +69,7 @@ export async function advanceRemote(
   const batch = (await store.documents.find(key)) as BatchDocument | undefined;
   if (!batch?.isOpen || !isAtProvider(batch.body)) return;
   const { expires, status, endpoint } = batch.body;
-  const remote = batch.body.remote!;
+  let remote = batch.body.remote!;
   const set = async (next: RemoteBatch | null) =>
     void (await changeDocument<BatchBody>(store.documents, batch, (body) => ({
       body: { ...body, remote: next },
@@ -91,7 +97,13 @@ export async function advanceRemote(
       ...more,
     });
   if (remote.id === undefined) {
-    const id = isCut ? null : await submit(services, batch, ask, signal).catch(ifRefused);
+    const mark = (count: number) => {
+      remote = { ...remote, sent: { name: key.id, at: store.now, count } };
+      return set(remote);
+    };
+    const left = remote.sent && (await findSent(services, endpoint, remote.sent, ask));
+    const sent = left ?? (isCut ? null : submit(services, batch, ask, { signal, mark }));
+    const id = await Promise.resolve(sent).catch(ifRefused);
     return set(id === null ? null : { ...remote, id });
   }
   if (expires + MAX_DELAY <= store.now) return set({ ...remote, results: [], ended: 'expired' });
@@ -128,12 +140,55 @@ function ifRefused(error: unknown): null {
   return null;
 }
 
-/** Sends the requests of a batch. @returns the provider's identifier; null where it gets none of them */
+/** Milliseconds by which the clock of a provider may differ, and pages of its list that are read. */
+const [MAX_SKEW, MAX_PAGES] = [60_000, 20];
+
+/** The provider's identifier of a batch whose creation was not noted. @returns null where there is none */
+async function findSent(
+  { store }: RemoteServices,
+  endpoint: string,
+  { name, at, count }: SentBatch,
+  ask: Ask,
+): Promise<string | null> {
+  const isInline = endpoint === MESSAGES;
+  const [path, cursor] = isInline ? ['/messages/batches', 'after_id'] : ['/batches', 'after'];
+  const open = (await store.documents.listOpen('message_batch', MAX_OPEN)) as BatchDocument[];
+  const known = new Set(open.map(({ body }) => body.remote?.id));
+  let query = 'limit=100';
+  for (let page = 0; page < MAX_PAGES; page += 1) {
+    const answer = await ask(`${path}?${query}`).then(readJson).catch(ifRefused);
+    const listed = objectsOf(answer?.['data']);
+    for (const { id, metadata, created_at: created, request_counts: counts } of listed) {
+      const time = typeof created === 'number' ? created * 1000 : Date.parse(textOf(created));
+      // The newest is the first.
+      if (time < at - MAX_SKEW) return null;
+      // Anthropic's batches have no metadata. The names of their requests tell another batch of the same time apart.
+      const requests = Object.values(objectOf(counts)).reduce<number>(
+        (sum, n) => sum + Number(n),
+        0,
+      );
+      const isOwn = isInline
+        ? requests === count && !known.has(textOf(id))
+        : objectOf(metadata)[NAME] === name;
+      if (isOwn) return nonEmptyTextOf(id);
+    }
+    if (answer?.['has_more'] !== true || listed.length === 0) return null;
+    query = `limit=100&${cursor}=${encodeURIComponent(textOf(listed.at(-1)!['id']))}`;
+  }
+  return null;
+}
+
+/**
+ * Sends the requests of a batch.
+ *
+ * @param mark called with their number before
+ * @returns the provider's identifier; null where it gets none of them
+ */
 async function submit(
   services: RemoteServices,
   { accountId, body, id }: BatchDocument,
   ask: Ask,
-  signal: AbortSignalLike,
+  { signal, mark }: { signal: AbortSignalLike; mark: (count: number) => Promise<void> },
 ): Promise<string | null> {
   const { store, assets, files, config } = services;
   const { endpoint, input, keyId } = body;
@@ -154,7 +209,7 @@ async function submit(
         : `"method":"POST","url":"${endpoint}","body":${wire.text}}\n`;
       const start = isInline ? (count === 0 ? '{"requests":[' : ',') : '';
       count += 1;
-      yield Buffer.from(`${start}{"custom_id":"line-${number}",${own}`);
+      yield Buffer.from(`${start}{"custom_id":"${id}-${number}",${own}`);
     }
     if (isInline) yield Buffer.from(']}');
   };
@@ -164,6 +219,7 @@ async function submit(
     const held = await store.reserve(accountId, keyId, Math.ceil(cost)).catch(() => null);
     if (held === null || count === 0) return null;
     await store.release(held);
+    await mark(count);
     const send = async (path: string, request: Partial<ProviderRequest>) =>
       nonEmptyTextOf((await ask(path, request).then(readJson))['id']);
     if (isInline) {
@@ -172,7 +228,7 @@ async function submit(
     }
     const file = await send('/files', formWith(asset, `${id}.jsonl`, assets.chunks(asset)));
     return await send('/batches', {
-      body: { input_file_id: file, endpoint, completion_window: '24h' },
+      body: { input_file_id: file, endpoint, completion_window: '24h', metadata: { [NAME]: id } },
     });
   } finally {
     await files.discard(accountId, [asset]);

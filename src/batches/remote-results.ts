@@ -39,7 +39,7 @@ export class RemoteResults {
       this.#known.set(id, places);
       if (this.#known.size > MAX_KNOWN) this.#known.delete(this.#known.keys().next().value!);
     }
-    const place = (await places).get(`line-${line}`);
+    const place = (await places).get(`${remote.sent?.name ?? 'line'}-${line}`);
     if (place === undefined) return remote.ended === 'completed' ? null : 'unrun';
     const chunks: Buffer[] = [];
     const [asset, range] = place;

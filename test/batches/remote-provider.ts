@@ -20,6 +20,10 @@ export class RemoteProvider {
   state = 'in_progress';
   /** Status of the answers to new batches. */
   status = 200;
+  /** The request that gets no answer. */
+  held = '';
+  /** Batches that were created, the newest first. */
+  created: Loose[] = [];
   #files = new Map<string, string>();
 
   static async start() {
@@ -29,7 +33,7 @@ export class RemoteProvider {
   }
 
   reset(): void {
-    Object.assign(this, { state: 'in_progress', lines: [], status: 200 });
+    Object.assign(this, { state: 'in_progress', lines: [], status: 200, held: '', created: [] });
     this.seen.length = 0;
   }
 
@@ -37,8 +41,10 @@ export class RemoteProvider {
     const { method, url = '', headers } = request;
     const bytes = await buffer(request);
     this.seen.push(`${method} ${url}`);
-    const send = (body: Loose) =>
+    const send = (body: Loose) => {
+      if (this.held === `${method} ${url}`) return;
       response.end(typeof body === 'string' ? body : JSON.stringify(body));
+    };
     if ((headers['x-api-key'] ?? headers.authorization) === undefined) {
       return void send(response.writeHead(401) && { error: { message: 'no key' } });
     }
@@ -60,18 +66,35 @@ export class RemoteProvider {
       // Requests outside of batches are refused too.
       const isBatch = url.endsWith('batches');
       if (!isBatch || this.status !== 200) return void send(response.writeHead(400) && {});
-      const { requests, input_file_id: file } = JSON.parse(bytes.toString());
+      const { requests, metadata, input_file_id: file } = JSON.parse(bytes.toString());
       const input = (this.#files.get(file) ?? '').trim().split('\n');
       this.lines = isMessages
         ? requests.map(({ custom_id, params }: Loose) => ({ custom_id, body: params }))
         : input.map((line) => JSON.parse(line));
+      const counts = { request_counts: { processing: this.lines.length, succeeded: 0 } };
+      this.created.unshift({
+        id: `b${this.created.length + 1}`,
+        ...(isMessages
+          ? { ...counts, created_at: new Date().toISOString() }
+          : { metadata, created_at: Math.floor(Date.now() / 1000) }),
+      });
+    } else if (/batches\?limit=/.test(url)) {
+      // On its own page, a batch of another client.
+      const other = { id: 'other', created_at: Date.now() / 1000, request_counts: { errored: 99 } };
+      const isFirst = !url.includes('after');
+      return void send({ data: isFirst ? [other] : this.created, has_more: isFirst });
     }
     const state = isMessages ? { processing_status: this.state } : { status: this.state };
     if (/completed|cancelled|expired/.test(this.state)) {
       this.#files.set('file-out', this.#results(false).join('\n'));
-      return void send({ id: 'b1', ...state, output_file_id: 'file-out', error_file_id: null });
+      return void send({
+        ...this.created[0],
+        ...state,
+        output_file_id: 'file-out',
+        error_file_id: null,
+      });
     }
-    send({ id: 'b1', ...state });
+    send({ ...this.created[0], ...state });
   }
 
   /** Results in another order: an answer, an error for `bad`, and nothing for `slow` once the batch is cut. */

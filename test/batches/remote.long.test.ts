@@ -31,6 +31,18 @@ async function start(data = temporaryFolder(), changes = {}) {
 const lines = (contents: readonly string[], model = 'gpt') =>
   contents.map((content, index) => lineOf(`r${index}`, chatBody(content, model)));
 
+/** A batch of two requests by the interface of the model. */
+async function createdAs(model: string, url: string): Promise<string> {
+  const contents = ['one', 'two'];
+  if (model === 'gpt') return (await createBatch(clientOf(url), lines(contents))).id;
+  const { batches } = new Anthropic({ apiKey: OWNER_KEY, baseURL: url }).messages;
+  const requests = contents.map((content) => ({
+    custom_id: content,
+    params: { model, max_tokens: 9, messages: [{ role: 'user' as const, content }] },
+  }));
+  return (await batches.create({ requests })).id;
+}
+
 /** Resolves once the provider was sent such a request. */
 const seen = (request: string) =>
   expect.poll(() => remote.seen, { timeout: 20_000, interval: 20 }).toContain(request);
@@ -99,6 +111,37 @@ describe('a batch of a route with batches: provider', () => {
       ]);
     },
   );
+
+  it.each([
+    ['POST /v1/files', 'gpt'],
+    ['POST /v1/batches', 'gpt'],
+    ['POST /v1/messages/batches', 'claude'],
+  ])('is at the provider once after a kill that lost the answer to %s', async (request, model) => {
+    const first = await start();
+    remote.held = request;
+    const before = (await settled(first.daemon, OWNER_KEY, 0)).credits.spent;
+    const id = await createdAs(model, first.daemon.url);
+    await seen(request);
+    await first.daemon.stop('SIGKILL');
+    remote.held = '';
+    remote.state = model === 'gpt' ? 'completed' : 'ended';
+    const { daemon } = await start(first.data);
+    const path = model === 'gpt' ? `/v1/batches/${id}` : `/v1/messages/batches/${id}`;
+    const ended = async () => {
+      const batch = (await (await daemon.request(path)).json()) as Record<string, unknown>;
+      return [batch['processing_status'] ?? batch['status'], batch['request_counts']];
+    };
+    const counts =
+      model === 'gpt'
+        ? { total: 2, completed: 2, failed: 0 }
+        : { processing: 0, succeeded: 2, errored: 0, canceled: 0, expired: 0 };
+    await expect.poll(ended, { timeout: 20_000 }).toEqual([remote.state, counts]);
+    expect(remote.created).toHaveLength(1);
+    const { spent } = (await settled(daemon, OWNER_KEY, before)).credits;
+    expect(spent - before).toBeCloseTo(2 * 15 * 0.0005, 6);
+    // Nothing was asked outside of the batch.
+    expect(remote.seen).not.toContainEqual(expect.stringMatching(/completions|messages$/));
+  });
 
   it('ends when it is cancelled after its provider was removed', async () => {
     const first = await start();

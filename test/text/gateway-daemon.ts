@@ -3,6 +3,7 @@ import { readAdminEndpoint } from '../../src/administration/admin-endpoint.ts';
 import { FEATURES } from '../../src/store/features.ts';
 import { processDaemon, sharedDaemon, type TestDaemon } from '../daemon.ts';
 import { RUNS_TWICE } from '../second-run.ts';
+import { type Cloud, type CloudName, startCloud } from './clouds.ts';
 import { type DialectName, type MockUpstream, startMockUpstream } from './mock-upstream.ts';
 
 /** The daemon's keys for its upstreams, which only upstreams may see. */
@@ -33,8 +34,12 @@ export const REASONING = {
   can_disable: true,
 };
 
-/** The configuration of a daemon whose upstreams are all one mock. */
-export function gatewayConfig(url: string, changes: object = {}): object {
+/** `bedrock` or `vertex` to ask models of chat and messages in a cloud before the mock: CONTRIBUTING.md. */
+const CLOUD = process.env['ORIEL_CLOUD'] as CloudName | undefined;
+
+/** The configuration of a daemon whose upstreams are all one mock. @param cloud before the mock */
+export function gatewayConfig(url: string, changes: object = {}, cloud?: Cloud): object {
+  const [ofChat, ofMessages] = cloud ? ['cloud', 'cloud'] : ['openai', 'anthropic'];
   const text = (provider: string, dialect: DialectName, more: object = {}) => ({
     type: 'text',
     routes: [{ provider, model: `upstream-${dialect}`, dialect }],
@@ -43,7 +48,7 @@ export function gatewayConfig(url: string, changes: object = {}): object {
     price: PRICE,
     ...more,
   });
-  const { reasoning: _, ...fixed } = text('openai', 'chat', {
+  const { reasoning: _, ...fixed } = text(ofChat, 'chat', {
     rules: 'fixed-reasoning',
     maxOutputTokens: 1_048_576,
   }) as Record<string, unknown>;
@@ -55,21 +60,22 @@ export function gatewayConfig(url: string, changes: object = {}): object {
     providers: {
       openai: { kind: 'openai', baseUrl: url, apiKey: UPSTREAM_KEYS.openai },
       anthropic: { kind: 'anthropic', baseUrl: url, apiKey: UPSTREAM_KEYS.anthropic },
+      ...(cloud && { cloud: cloud.provider }),
     },
     models: {
-      'to-chat': text('openai', 'chat'),
+      'to-chat': text(ofChat, 'chat'),
       'to-responses': text('openai', 'responses'),
-      'to-messages': text('anthropic', 'messages'),
-      'to-messages-or-chat': text('anthropic', 'messages', {
+      'to-messages': text(ofMessages, 'messages'),
+      'to-messages-or-chat': text(ofMessages, 'messages', {
         routes: [
-          { provider: 'anthropic', model: 'upstream-messages' },
-          { provider: 'openai', model: 'upstream-chat', dialect: 'chat' },
+          { provider: ofMessages, model: 'upstream-messages', dialect: 'messages' },
+          { provider: ofChat, model: 'upstream-chat', dialect: 'chat' },
         ],
       }),
       'always-reasons': fixed,
-      'allows-chat': text('openai', 'chat', { allow: FEATURES }),
+      'allows-chat': text(ofChat, 'chat', { allow: FEATURES }),
       'allows-responses': text('openai', 'responses', { allow: FEATURES }),
-      'allows-messages': text('anthropic', 'messages', { allow: FEATURES }),
+      'allows-messages': text(ofMessages, 'messages', { allow: FEATURES }),
     },
     // Tests with providers that fall silent do not wait for their usage.
     billing: { drainTimeout: '1s' },
@@ -86,7 +92,9 @@ let ofProcess: Promise<GatewayDaemon> | undefined;
 
 async function startOfProcess(): Promise<GatewayDaemon> {
   const upstream = await startMockUpstream();
-  return { upstream, daemon: await processDaemon({ config: gatewayConfig(upstream.url) }) };
+  const cloud = CLOUD && (await startCloud(CLOUD, upstream.url));
+  const config = gatewayConfig(upstream.url, {}, cloud);
+  return { upstream, daemon: await processDaemon({ config, env: cloud?.env ?? {} }) };
 }
 
 /** A daemon and the mock upstream of all its models, shared by all test files that this process runs. */
@@ -101,20 +109,28 @@ export function sharedGateway(): () => GatewayDaemon {
 }
 
 /** The same for the tests of one file, with changes of the configuration. */
-export function gatewayDaemon(changes: (url: string) => object = () => ({})): () => GatewayDaemon {
+export function gatewayDaemon(
+  changes: (url: string) => object = () => ({}),
+  cloudName = CLOUD,
+): () => GatewayDaemon {
   let upstream: MockUpstream | undefined;
+  let cloud: Cloud | undefined;
   beforeAll(async () => {
     upstream = await startMockUpstream();
+    cloud = cloudName && (await startCloud(cloudName, upstream.url));
   });
   const daemon = sharedDaemon({
+    get env() {
+      return cloud?.env ?? {};
+    },
     // Read when the daemon starts, after the mock has a port.
     get config() {
       const { url } = upstream!;
-      return gatewayConfig(url, changes(url));
+      return gatewayConfig(url, changes(url), cloud);
     },
   });
   afterAll(async () => {
-    await upstream?.close();
+    await Promise.all([upstream?.close(), cloud?.close()]);
   });
   return () => ({ daemon: daemon(), upstream: upstream! });
 }

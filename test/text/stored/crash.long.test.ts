@@ -1,9 +1,11 @@
+import { randomInt } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { OWNER_KEY, startDaemon, type TestDaemon } from '../../daemon.ts';
 import { describeWithPostgres } from '../../engines/postgres.ts';
 import { gate } from '../../gate.ts';
+import { Random } from '../../media/kill/random.ts';
 import { WebhookReceiver } from '../../media/webhook-receiver.ts';
 import { temporaryFolder } from '../../oriel.ts';
 import { newKey } from '../gateway-daemon.ts';
@@ -11,6 +13,12 @@ import { type MockUpstream, startMockUpstream } from '../mock-upstream.ts';
 import { type Script, USAGE } from '../script.ts';
 
 const model = 'talk';
+
+const KILLS = Number(process.env['ORIEL_KILLS'] ?? 3);
+const SEED = Number(process.env['ORIEL_SEED'] ?? randomInt(2 ** 31));
+
+/** Answers that end when their daemon is killed. */
+const CROWD = 30;
 const says = (text: string): Script => ({ steps: [{ text }], usage: USAGE });
 
 let upstream: MockUpstream;
@@ -28,6 +36,7 @@ const configWith = (store: object = {}) => ({
   network: { allowPrivateAddresses: true },
   routing: { retries: 0 },
   owner: { credits: 1000 },
+  limits: { paid: { rpm: 1_000_000 } },
   providers: { talks: { kind: 'openai', baseUrl: upstream.url, apiKey: 'sk-test' } },
   models: {
     [model]: {
@@ -105,6 +114,32 @@ function describeSurvival(start: () => Promise<readonly [TestDaemon, () => Promi
     });
     expect(upstream.requests).toHaveLength(2);
   });
+
+  it(`stores and charges answers in the background together, through ${KILLS} kills`, async () => {
+    const [first, successor] = await start();
+    const key = await newKey(first, 'crowd', { credits: '1000' });
+    const random = new Random(SEED);
+    console.info(`ORIEL_SEED=${SEED} ORIEL_KILLS=${KILLS}`);
+    const ids: string[] = [];
+    let daemon = first;
+    for (let kill = 0; kill < KILLS; kill += 1) {
+      const held = gate();
+      upstream.play({ steps: [{ wait: held.passed }, { text: 'Done.' }], usage: USAGE });
+      const { responses } = clientOf(daemon, key);
+      const body = { model, input: 'Work.', background: true };
+      const queued = await Promise.all(Array.from({ length: CROWD }, () => responses.create(body)));
+      ids.push(...queued.map(({ id }) => id));
+      await upstream.received(CROWD - 1);
+      held.open();
+      await delay(random.whole(10, 80));
+      await daemon.stop('SIGKILL');
+      daemon = await successor();
+    }
+    const client = clientOf(daemon, key);
+    for (const id of ids) expect((await ended(client, id)).output_text).toBe('Done.');
+    const charge = (ids.length * (USAGE.input + USAGE.output)) / 1000;
+    await expect.poll(() => spentOf(daemon, key), { timeout: 20_000 }).toBeCloseTo(charge, 6);
+  });
 }
 
 describe('one daemon', () => {
@@ -121,7 +156,8 @@ describeWithPostgres('several nodes', (server) => {
 
   describeSurvival(async () => {
     const [first, second] = [await node(), await node()];
-    return [first, async () => second];
+    const others = [second];
+    return [first, async () => others.pop() ?? node()];
   });
 
   it('read, follow and cancel responses of each other', async () => {

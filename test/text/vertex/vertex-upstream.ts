@@ -1,9 +1,9 @@
 import { type Admit, type MockUpstream, startMockUpstream } from '../mock-upstream.ts';
 
-const PATH =
+export const PATH =
   /^\/v1\/projects\/project-1\/locations\/europe-west1\/publishers\/(google|anthropic)\/models\/([a-z0-9.@-]+):(\w+)$/;
 
-const UNAUTHENTICATED = {
+export const UNAUTHENTICATED = {
   status: 401,
   body: {
     error: { code: 401, message: 'Expected an OAuth 2 access token', status: 'UNAUTHENTICATED' },
@@ -18,7 +18,11 @@ const refusal = (status: number, message: string) => ({
 const COUNTED = ['contents', 'systemInstruction', 'tools', 'generationConfig'];
 
 /** Why Vertex refuses a request to Claude; undefined for a valid one. */
-function claudeFault(model: string, verb: string, body: Parameters<Admit>[1]): string | undefined {
+export function claudeFault(
+  model: string,
+  verb: string,
+  body: Parameters<Admit>[1],
+): string | undefined {
   if (body['anthropic_version'] !== 'vertex-2023-10-16') return 'anthropic_version is missing';
   const isCount = model === 'count-tokens';
   if ('model' in body !== isCount) return 'model: Extra inputs are not permitted';
