@@ -1,5 +1,6 @@
 import { chat } from './dialects/chat/chat.ts';
 import { completions } from './dialects/completions/completions.ts';
+import { converse } from './dialects/converse/converse.ts';
 import { gemini } from './dialects/gemini/gemini.ts';
 import { messages } from './dialects/messages/messages.ts';
 import { registerDialect } from './dialects/registry.ts';
@@ -11,3 +12,4 @@ registerDialect(responses);
 registerDialect(messages);
 registerDialect(completions);
 registerDialect(gemini);
+registerDialect(converse);

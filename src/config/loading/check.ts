@@ -6,7 +6,7 @@ import { FIXED_REASONING, isPriced, maxOutputTokensOf } from '../catalog/catalog
 import { areAmbiguous, type Wildcard, wildcardOf } from '../catalog/model-names.ts';
 import { MODEL_TYPES } from '../providers/provider-kind.ts';
 import { findProviderKind, isRemote, kindOf } from '../providers/provider-kinds.ts';
-import { DIALECT_NAMES, MARKED_DIALECTS } from '../settings/dialects.ts';
+import { CLIENT_DIALECTS, DIALECT_NAMES, MARKED_DIALECTS } from '../settings/dialects.ts';
 import { EFFORTS } from '../settings/models.ts';
 import type { Config } from '../settings/schema.ts';
 
@@ -139,7 +139,7 @@ export function crossFaults(value: unknown, format: FormatValue): readonly Fault
       if (isTyped && !known.modelTypes.some((one) => one === type)) {
         add([...route, 'provider'], `a provider of kind ${kind} has no models of type ${type}`);
       }
-      const dialects = known.dialects ?? DIALECT_NAMES;
+      const dialects = known.dialects ?? CLIENT_DIALECTS;
       expectOne([...route, 'dialect'], DIALECT_NAMES, dialects, ` for a provider of kind ${kind}`);
       if (!known.batches) {
         expectOne([...route, 'batches'], ['provider'], ['nothing'], ` for the kind ${kind}`);

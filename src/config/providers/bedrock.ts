@@ -11,8 +11,8 @@ const DEFAULT_URL = `https://bedrock-runtime.${DEFAULT_REGION}.amazonaws.com`;
 const settings = v.strictObject({
   kind: field(
     v.literal('bedrock'),
-    "Amazon's cloud. Models named anthropic or claude have the format messages, all others chat. " +
-      'Without an API key, an identity of AWS signs requests.',
+    "Amazon's cloud. Models named anthropic or claude have the format messages, those of OpenAI " +
+      'chat, and those of all other vendors converse. Without an API key, an identity of AWS signs requests.',
   ),
   ...remote,
   baseUrl: withDefault(
@@ -38,13 +38,23 @@ type BedrockSettings = v.InferOutput<typeof settings>;
 /** The region in a host: those of services, of FIPS, of private links and of China. */
 const REGION_IN_HOST = /(?:^|\.)bedrock-runtime(?:-fips)?\.([a-z]{2}(?:-[a-z]+)+-\d)\./;
 
-/** A request to Bedrock, by its REST reference: Claude by its own interface, other models by OpenAI's. */
+/** The vendor in a model's name, also in that of a profile for several regions. */
+const VENDOR = /(?:^|\/)(?:(?:global|us-gov|[a-z]{2,4})\.)?([a-z0-9]{3,})\.[^/]+$/;
+
+function dialectOf(model: string): string {
+  if (/anthropic|claude/i.test(model)) return 'messages';
+  const vendor = VENDOR.exec(model)?.[1] ?? 'openai';
+  return vendor === 'openai' ? 'chat' : 'converse';
+}
+
+/** A request to Bedrock, by its REST reference: by Claude's own interface, by Converse or by OpenAI's. */
 function url(provider: BedrockSettings, { path, model, stream }: RequestPath): string {
   const { baseUrl, region = DEFAULT_REGION } = provider;
   const server = baseUrl === DEFAULT_URL ? baseUrl.replace(DEFAULT_REGION, region) : baseUrl;
   // The list of models is an interface of another host.
   if (path === '/models')
     return `${server.replace('bedrock-runtime', 'bedrock')}/foundation-models`;
+  if (path.startsWith('/model/')) return server + path;
   if (path !== '/messages') return `${server}/openai/v1${path}`;
   const action = stream ? 'invoke-with-response-stream' : 'invoke';
   return `${server}/model/${encodeURIComponent(model)}/${action}`;
@@ -83,15 +93,15 @@ function authorize(provider: BedrockSettings): Authorize {
   };
 }
 
-/** Claude and open models in Amazon's cloud. */
+/** Claude, Nova, Llama and other models in Amazon's cloud. */
 export const bedrock = {
   name: 'bedrock',
   genAiName: 'aws.bedrock',
   settings,
   modelTypes: ['text'],
-  dialects: ['messages', 'chat'],
+  dialects: ['messages', 'converse', 'chat'],
   defaultDialect: 'messages',
-  dialectOf: (model: string) => (/anthropic|claude/i.test(model) ? 'messages' : 'chat'),
+  dialectOf,
   credentials: (apiKey: string) => ({ authorization: `Bearer ${apiKey}` }),
   url,
   body,

@@ -11,6 +11,9 @@ interface DeclaredDialect {
 /** Names of the dialects that routes may use, in the order of their declarations. */
 export const DIALECT_NAMES: string[] = [];
 
+/** Those that clients speak too, as every server with Oriel's interface does. */
+export const CLIENT_DIALECTS: string[] = [];
+
 /** Names of the dialects whose requests can get marks for the provider's prompt cache. */
 export const MARKED_DIALECTS: string[] = [];
 
@@ -31,7 +34,10 @@ export function isFieldName(name: string): boolean {
  */
 export function declareDialect(dialect: DeclaredDialect): void {
   const { name, upstreamDialect, endpoints, fields, settings } = dialect;
-  if (upstreamDialect === undefined) DIALECT_NAMES.push(name);
+  if (upstreamDialect === undefined) {
+    DIALECT_NAMES.push(name);
+    if (endpoints.length > 0) CLIENT_DIALECTS.push(name);
+  }
   if (dialect.withCacheMarks !== undefined) MARKED_DIALECTS.push(name);
   TEXT_ENDPOINTS.push(...endpoints.map(({ path }) => readablePath(path)));
   const paths = [...fields.entries.keys(), ...Object.values(settings).flat()];

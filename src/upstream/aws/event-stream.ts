@@ -99,15 +99,17 @@ function eventOf(frame: Buffer): string {
     return written({ type: 'error', error: { type: errorCode(name), message } });
   }
   if (kind !== 'event') throw unreadable(`expected a frame with an event, received ${kind}`);
-  if (headers.get(':event-type') !== 'chunk') return '';
+  const name = headers.get(':event-type') ?? '';
+  // Converse has an event in each frame, other methods one of the model's own format in each chunk.
+  if (name !== 'chunk') return /^[a-z]+$/i.test(name) ? written({ [name]: body }, name) : '';
   const event = tryParseJson(Buffer.from(textOf(body['bytes']), 'base64').toString());
   if (!isObject(event)) throw unreadable('expected a chunk with an object of JSON');
   const { 'amazon-bedrock-invocationMetrics': _, ...own } = event;
   return written(own);
 }
 
-function written(event: Readonly<Record<string, unknown>>): string {
-  const name = String(event['type']).replace(/\W/g, '');
+function written(event: Readonly<Record<string, unknown>>, type = String(event['type'])): string {
+  const name = type.replace(/\W/g, '');
   return `event: ${name}\ndata: ${JSON.stringify(event)}\n\n`;
 }
 

@@ -23,7 +23,7 @@ export interface Conversation {
 
 /** Encodes a conversation of another dialect. */
 export function encodeTurns(request: TextRequest, target: Target): Conversation {
-  const { system, turns } = alternatingTurns(request, 'messages', {
+  const { system, turns } = alternatingTurns(request, target.dialect, {
     textBlock: (text, part) => markedBlock(textBlock(text), part),
     encode: (turn, message) => {
       for (const part of turn.parts) add(message, part, target);

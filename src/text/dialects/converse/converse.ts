@@ -1,0 +1,24 @@
+import type { Dialect } from '../dialect.ts';
+import { messages } from '../messages/messages.ts';
+import { ConverseDecoder } from './decode-events.ts';
+import { encodeRequest } from './encode-request.ts';
+
+const { counting, batchPath, modelListing, keyHeader, withCacheMarks, namesEndUser, ...shared } =
+  messages;
+const { topK, parallelToolCalls, ...settings } = messages.settings;
+
+/** The format of AWS's Converse: that of messages in other words, which upstreams speak and clients do not. */
+export const converse: Dialect = {
+  ...shared,
+  name: 'converse',
+  label: 'converse',
+  endpoints: [],
+  settings,
+  prefillsAnswer: false,
+  path: ({ model }, stream) =>
+    `/model/${encodeURIComponent(model)}/converse${stream ? '-stream' : ''}`,
+  headers: {},
+  encodeRequest,
+  forwardBody: encodeRequest,
+  decodeEvents: (context, emit) => new ConverseDecoder(context, emit),
+};
