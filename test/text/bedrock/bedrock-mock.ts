@@ -5,29 +5,10 @@ import {
   type ServerResponse,
   request as send,
 } from 'node:http';
-import { EventStreamCodec } from '@smithy/eventstream-codec';
+import { buffer } from 'node:stream/consumers';
 import { openServer } from '../../fixtures/open-server.ts';
-
-/** AWS's own encoder of frames. */
-export const codec = new EventStreamCodec(
-  (bytes) => Buffer.from(bytes).toString(),
-  (text) => Buffer.from(text),
-);
-
-/** @param kind of the frame: `event`, or `exception` with the name of one as `type` */
-export function frame(type: string, payload: object, kind = 'event'): Buffer {
-  const text = (value: string) => ({ type: 'string' as const, value });
-  const headers = {
-    [`:${kind}-type`]: text(type),
-    ':content-type': text('application/json'),
-    ':message-type': text(kind),
-  };
-  return Buffer.from(codec.encode({ headers, body: Buffer.from(JSON.stringify(payload)) }));
-}
-
-/** The frame of an event of Anthropic's. */
-export const chunkOf = (data: string) =>
-  frame('chunk', { bytes: Buffer.from(data).toString('base64'), p: 'abcdef' });
+import { chunkOf } from './aws-frames.ts';
+import { converseFault, converseFrames, converseOf, messagesOf } from './converse-mock.ts';
 
 const sha256 = (data: string | Buffer) => createHash('sha256').update(data).digest('hex');
 const hmac = (key: string | Buffer, data: string) =>
@@ -186,38 +167,49 @@ export async function startBedrock(target: string) {
     const given = JSON.parse(body.toString());
     mock.bodies.push(given);
     const [, id = '', action] =
-      /^\/model\/([^/]+)\/(invoke(?:-with-response-stream)?)$/.exec(url) ?? [];
-    const stream = action === 'invoke-with-response-stream';
+      /^\/model\/([^/]+)\/(invoke(?:-with-response-stream)?|converse(?:-stream)?)$/.exec(url) ?? [];
+    const stream = action?.endsWith('-stream') === true;
+    const isConverse = action?.startsWith('converse') === true;
     const { anthropic_version: version, anthropic_beta: _, ...own } = given;
     const isInvoked = action !== undefined;
-    if (
+    if (isConverse) {
+      const refusal = converseFault(given);
+      if (refusal !== null) return refuse(response, [400, 'ValidationException', refusal]);
+    } else if (
       isInvoked
         ? version !== 'bedrock-2023-05-31' || 'model' in own || 'stream' in own
         : url !== '/openai/v1/chat/completions'
     ) {
       return refuse(response, [400, 'ValidationException', 'extraneous key']);
     }
-    const asked = isInvoked
-      ? { ...own, model: decodeURIComponent(id), ...(stream && { stream }) }
-      : given;
+    const model = decodeURIComponent(id);
+    const invoked = { ...own, model, ...(stream && { stream }) };
+    const asked = isConverse ? messagesOf(given, model, stream) : isInvoked ? invoked : given;
     const path = isInvoked ? '/messages' : '/chat/completions';
     const options = { method: 'POST', headers: { 'content-type': 'application/json' } };
     const inner = send(target + path, options, (answer) => {
       const isFrames = isInvoked && answer.headers['content-type']?.startsWith('text/event-stream');
       if (!isFrames) {
+        if (isConverse && answer.statusCode === 200) {
+          void buffer(answer).then((whole) =>
+            response.end(JSON.stringify(converseOf(JSON.parse(whole.toString())))),
+          );
+          return;
+        }
         response.writeHead(answer.statusCode!, answer.headers);
         answer.on('error', () => response.destroy()).pipe(response);
         return;
       }
       response.writeHead(200, { 'content-type': 'application/vnd.amazon.eventstream' });
       let text = '';
+      const framesOf = isConverse ? converseFrames() : chunkOf;
       answer.on('data', (chunk) => {
         text += chunk;
         const events = text.split('\n\n');
         text = events.pop()!;
         for (const event of events) {
           const data = /^data: (.*)$/m.exec(event)?.[1];
-          if (data !== undefined) response.write(mock.change(chunkOf(data)));
+          if (data !== undefined) response.write(mock.change(framesOf(data)));
         }
       });
       answer.on('error', () => response.destroy());

@@ -7,11 +7,13 @@ import { geminiTalk } from '../gemini/gemini-talk.ts';
 import { type FormatName, type MockUpstream, startMockUpstream } from '../mock-upstream.ts';
 import { type Script, USAGE } from '../script.ts';
 import { talk } from '../talk.ts';
-import { API_KEY, frame, REGION, startBedrock } from './bedrock-mock.ts';
+import { frame } from './aws-frames.ts';
+import { API_KEY, REGION, startBedrock } from './bedrock-mock.ts';
 
 const CLAUDE =
   'arn:aws:bedrock:eu-central-1:123456789012:inference-profile/eu.anthropic.claude-x-v1:0';
 const GPT = 'openai.gpt-oss-120b-1:0';
+const NOVA = 'eu.amazon.nova-pro-v1:0';
 
 let upstream: MockUpstream;
 let bedrock: Awaited<ReturnType<typeof startBedrock>>;
@@ -45,6 +47,7 @@ const daemon = sharedDaemon({
       models: {
         claude: model('aws', CLAUDE),
         open: model('aws', GPT),
+        nova: model('aws', NOVA),
         keyed: model('keyed', CLAUDE),
         elsewhere: model('elsewhere', CLAUDE),
         none: model('none', CLAUDE),
@@ -78,6 +81,7 @@ const PATHS = {
     `/model/${encodeURIComponent(CLAUDE)}/invoke-with-response-stream`,
   ],
   open: ['/openai/v1/chat/completions', '/openai/v1/chat/completions'],
+  nova: ['converse', 'converse-stream'].map((one) => `/model/${encodeURIComponent(NOVA)}/${one}`),
   keyed: [
     `/model/${encodeURIComponent(CLAUDE)}/invoke`,
     `/model/${encodeURIComponent(CLAUDE)}/invoke-with-response-stream`,
@@ -85,7 +89,7 @@ const PATHS = {
 };
 
 const PAIRS = [...DIALECTS, 'gemini' as const].flatMap((client) =>
-  (['claude', 'open', 'keyed'] as const).map((model) => [client, model] as const),
+  (['claude', 'open', 'keyed', 'nova'] as const).map((model) => [client, model] as const),
 );
 
 describe('a provider of kind bedrock', () => {

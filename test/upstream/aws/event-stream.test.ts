@@ -2,7 +2,7 @@ import { crc32 } from 'node:zlib';
 import type { MessageHeaders } from '@smithy/eventstream-codec';
 import { describe, expect, it } from 'vitest';
 import { FrameDecoder } from '../../../src/upstream/aws/event-stream.ts';
-import { chunkOf, codec, frame } from '../../text/bedrock/bedrock-mock.ts';
+import { chunkOf, codec, frame } from '../../text/bedrock/aws-frames.ts';
 
 const DELTA =
   '{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"ä€🙂\\n"}}';
