@@ -1,10 +1,12 @@
 import { randomInt } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { it } from 'vitest';
+import { TEXT_MODEL } from '../nodes/text-client.ts';
 import { temporaryFolder } from '../oriel.ts';
 import { newKey } from '../text/gateway-daemon.ts';
 import { auditOrders, configOf } from './kill/audit.ts';
 import { storeFaults } from './kill/books.ts';
+import { DurableWork } from './kill/durable-work.ts';
 import { Random } from './kill/random.ts';
 import { Victim } from './kill/victim.ts';
 
@@ -22,13 +24,21 @@ it(`gives each request one task, one charge and one callback through ${KILLS} ki
   const random = new Random(SEED);
   const data = temporaryFolder();
   let victim: Victim;
+  let work: DurableWork;
+  let working = Promise.resolve();
+  let isOver = false;
   const report = await auditOrders({
     random,
     orders: ORDERS,
     faults: KILLS,
     async start(upstream) {
-      victim = new Victim(data, configOf(upstream));
-      await victim.start();
+      const config = configOf(upstream) as { models: object };
+      const models = { ...config.models, talk: TEXT_MODEL };
+      victim = new Victim(data, { ...config, models });
+      const { url } = await victim.start();
+      const key = await newKey(victim.daemon, 'ada');
+      work = new DurableWork({ service: victim, url, key, model: 'talk' });
+      working = work.run(() => isOver);
       return victim;
     },
     newKey: (account, credits) =>
@@ -46,6 +56,9 @@ it(`gives each request one task, one charge and one callback through ${KILLS} ki
       await victim.start();
     },
     async finish(books, { files: known }) {
+      isOver = true;
+      await working;
+      await books.check('background responses, batches, sockets', [work], (one) => one.faults());
       // What a crash has left lying about is swept up by the next start.
       await victim.stop();
       await victim.start();
@@ -55,9 +68,12 @@ it(`gives each request one task, one charge and one callback through ${KILLS} ki
       await books.check('orphaned files', [orphans], (faults) => faults);
       // Inputs went with the end of their tasks. An upload may have been kept although its answer was lost.
       await books.check('files', [files], (count) =>
-        count >= known && count <= known + KILLS ? [] : [`${count}, expected ${known}`],
+        count >= known + work.files && count <= known + work.files + KILLS * 4
+          ? []
+          : [`${count}, expected ${known + work.files}`],
       );
     },
   });
+  console.info(JSON.stringify(work!.counts));
   if (process.env['ORIEL_KILLS'] !== undefined) console.info(report);
 });

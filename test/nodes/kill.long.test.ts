@@ -9,6 +9,7 @@ import { NGINX, startNginx } from '../engines/nginx.ts';
 import { POSTGRES, startPostgres } from '../engines/postgres.ts';
 import { REDIS, startRedis } from '../engines/redis.ts';
 import { auditOrders, configOf } from '../media/kill/audit.ts';
+import { DurableWork } from '../media/kill/durable-work.ts';
 import { Random } from '../media/kill/random.ts';
 import { newKey } from '../text/gateway-daemon.ts';
 import { Cluster } from './cluster.ts';
@@ -48,6 +49,7 @@ describeWith([POSTGRES, REDIS, NGINX, ...CEPH], 'three nodes', () => {
 
     let cluster: Cluster;
     let text: TextClient;
+    let work: DurableWork;
     let probe: RevocationProbe;
     let faults: ClusterFaults;
     const traffic: Promise<void>[] = [];
@@ -82,6 +84,9 @@ describeWith([POSTGRES, REDIS, NGINX, ...CEPH], 'three nodes', () => {
         for (let client = 0; client < TEXT_CLIENTS; client += 1) {
           traffic.push(text.run(() => isOver && text.answered >= TEXT_ANSWERS));
         }
+        const key = await newKey(daemon, 'ada');
+        work = new DurableWork({ service: cluster, ...options, key });
+        traffic.push(work.run(() => isOver));
         probe = new RevocationProbe(cluster, OWNER_KEY, 'erika');
         const { gateway } = ceph;
         const parts = { random, cluster, postgres, redis, storage, gateway, probe };
@@ -110,6 +115,7 @@ describeWith([POSTGRES, REDIS, NGINX, ...CEPH], 'three nodes', () => {
           .toEqual([])
           .catch(() => {});
         await books.check('text requests', [text], (client) => client.faults(cluster));
+        await books.check('background responses, batches, sockets', [work], (one) => one.faults());
         await books.check('revoked keys', [probe], (one) => one.faults);
         await cluster.end();
         const attempts = attemptsOf(postgres);
@@ -129,7 +135,7 @@ describeWith([POSTGRES, REDIS, NGINX, ...CEPH], 'three nodes', () => {
     const { count: revocations, checks } = probe!;
     console.info(
       JSON.stringify({
-        ...counts,
+        ...{ ...counts, ...work!.counts },
         answered,
         uncertain,
         revocations,

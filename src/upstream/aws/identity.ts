@@ -5,7 +5,7 @@ import { objectOf, textOf } from '../../schema/untrusted.ts';
 import { askIdentityService as ask, Renewed, refusedIdentity as refused } from '../credentials.ts';
 import type { Upstream } from '../response.ts';
 import { readProfiles } from './profiles.ts';
-import type { AwsCredentials } from './signature.ts';
+import { type AwsCredentials, signatureHeaders } from './signature.ts';
 
 /** Whose credentials are used. */
 export interface AwsIdentity {
@@ -57,16 +57,26 @@ const readToken = (file: string) =>
     },
   );
 
-/** Takes a role by the token of a web identity. */
-async function assumeRole({ upstream, region, proxy }: Context, role: string, file: string) {
+/** Takes a role: by the token of a web identity in a file, or by other credentials. */
+async function assumeRole(
+  { upstream, region, proxy }: Context,
+  role: string,
+  by: string | AwsCredentials,
+  externalId?: string,
+): Promise<AwsSession> {
   const host = `sts.${region}.amazonaws.com${region.startsWith('cn-') ? '.cn' : ''}`;
   const url = process.env['AWS_ENDPOINT_URL_STS'] || `https://${host}/`;
-  const form = new URLSearchParams({
-    ...{ Action: 'AssumeRoleWithWebIdentity', Version: '2011-06-15', RoleArn: role },
-    ...{ RoleSessionName: 'oriel', WebIdentityToken: await readToken(file) },
-  });
-  const headers = { 'content-type': 'application/x-www-form-urlencoded' };
-  const answer = await ask(upstream, url, { headers, body: form.toString(), proxy });
+  const isWeb = typeof by === 'string';
+  const body = new URLSearchParams({
+    ...{ Version: '2011-06-15', RoleArn: role, RoleSessionName: 'oriel' },
+    ...(isWeb
+      ? { Action: 'AssumeRoleWithWebIdentity', WebIdentityToken: await readToken(by) }
+      : { Action: 'AssumeRole', ...(externalId !== undefined && { ExternalId: externalId }) }),
+  }).toString();
+  const form = { 'content-type': 'application/x-www-form-urlencoded' };
+  const scope = !isWeb && { region, credentials: by };
+  const signed = scope && signatureHeaders(url, 'sts', { headers: form, body }, scope);
+  const answer = await ask(upstream, url, { headers: { ...form, ...signed }, body, proxy });
   const fields = [...answer.matchAll(/<(\w+)>([^<]*)<\/\1>/g)];
   return sessionIn(Object.fromEntries(fields.map(([, name, text]) => [name, text])));
 }
@@ -76,16 +86,39 @@ const webIdentity: Source = async (context) => {
   return role && file ? assumeRole(context, role, file) : null;
 };
 
-/** A profile of AWS's files. Programs that print credentials are not run, and no other profile is its source. */
-const fromProfile = async (context: Context, name: string) => {
+/** Roles that are taken one by the other. */
+const MAX_ROLES = 5;
+
+/** A profile of AWS's files. Programs that print credentials are not run, and nobody is asked for a code. */
+async function fromProfile(
+  context: Context,
+  name: string,
+  most = MAX_ROLES,
+): Promise<AwsSession | null> {
   const profile = (await readProfiles()).get(name);
   const [id, secret, token, role, file] = [
     ...['aws_access_key_id', 'aws_secret_access_key', 'aws_session_token'],
     ...['role_arn', 'web_identity_token_file'],
   ].map((key) => profile?.get(key));
-  if (role) return file ? assumeRole(context, role, file) : null;
-  return staticSession(id, secret, token);
-};
+  const own = staticSession(id, secret, token);
+  if (!role || !profile || most === 0) return own;
+  if (file) return assumeRole(context, role, file);
+  const other = profile.get('source_profile');
+  // A profile may name itself: its own keys take the role.
+  const isOther = other !== undefined && (other !== name || own === null);
+  const named = {
+    Environment: environment,
+    EcsContainer: container,
+    Ec2InstanceMetadata: instance,
+  };
+  const ofMachine = named[profile.get('credential_source') as keyof typeof named];
+  const source = isOther
+    ? await fromProfile(context, other, most - 1)
+    : ofMachine
+      ? await ofMachine(context)
+      : other && own;
+  return source ? assumeRole(context, role, source, profile.get('external_id')) : null;
+}
 
 /** Hosts of AWS's metadata services, and this machine: variables name no others. */
 const METADATA_HOSTS =

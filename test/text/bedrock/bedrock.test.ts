@@ -148,6 +148,164 @@ describe('a provider of kind bedrock', () => {
   });
 });
 
+const SCHEMA = { type: 'object', properties: { city: { type: 'string' } } };
+const PDF = Buffer.from('%PDF-1.4').toString('base64');
+const pdf = (title: string) => ({
+  ...{ type: 'document', title },
+  source: { type: 'base64', media_type: 'application/pdf', data: PDF },
+});
+const said = (...content: object[]) => [{ role: 'user', content }];
+const tool = { name: 'look', input_schema: { type: 'object' } };
+const called = [
+  { role: 'user', content: 'Look.' },
+  { role: 'assistant', content: [{ type: 'tool_use', id: 'call_1', name: 'look', input: {} }] },
+  ...said({ type: 'tool_result', tool_use_id: 'call_1', content: 'Rain', is_error: true }),
+];
+
+/** What Converse is sent for a request of a client. */
+const CONVERSE: readonly (readonly [string, FormatName, object, object])[] = [
+  [
+    'settings',
+    'chat',
+    { temperature: 0.5, top_p: 0.9, max_tokens: 70, stop: ['END'], user: 'u', seed: 1 },
+    {
+      inferenceConfig: { temperature: 0.5, topP: 0.9, maxTokens: 70, stopSequences: ['END'] },
+    },
+  ],
+  ['the limit of the model', 'chat', {}, { inferenceConfig: { maxTokens: 64_000 } }],
+  ['a hint that it lacks', 'messages', { top_k: 5 }, { inferenceConfig: { maxTokens: 500 } }],
+  ['an effort', 'chat', { reasoning_effort: 'low' }, { outputConfig: { effort: 'low' } }],
+  [
+    'a schema',
+    'responses',
+    { text: { format: { type: 'json_schema', name: 'x', schema: SCHEMA } } },
+    {
+      outputConfig: {
+        textFormat: {
+          type: 'json_schema',
+          structure: { jsonSchema: { schema: JSON.stringify(SCHEMA), name: 'answer' } },
+        },
+      },
+    },
+  ],
+  [
+    'a choice of a tool',
+    'messages',
+    { tools: [tool], tool_choice: { type: 'tool', name: 'look' } },
+    { toolConfig: { toolChoice: { tool: { name: 'look' } } } },
+  ],
+  [
+    'tools that may not be called',
+    'messages',
+    { tools: [tool], tool_choice: { type: 'none' } },
+    expect.not.objectContaining({ toolConfig: expect.anything() }),
+  ],
+  [
+    'marks of a cache',
+    'chat',
+    {
+      messages: said({ type: 'text', text: 'Hi', cache_control: { type: 'ephemeral', ttl: '1h' } }),
+    },
+    { messages: said({ text: 'Hi' }, { cachePoint: { type: 'default', ttl: '1h' } }) },
+  ],
+  [
+    'documents of one name',
+    'messages',
+    { messages: said(pdf('a.pdf'), pdf('a.pdf'), { type: 'text', text: 'Which?' }) },
+    {
+      messages: said(
+        { document: { format: 'pdf', name: 'a pdf', source: { bytes: PDF } } },
+        { document: { format: 'pdf', name: 'a pdf 2', source: { bytes: PDF } } },
+        { text: 'Which?' },
+      ),
+    },
+  ],
+  [
+    'results of calls',
+    'messages',
+    { tools: [tool], messages: called },
+    {
+      messages: [
+        { role: 'user', content: [{ text: 'Look.' }] },
+        { content: [{ toolUse: { toolUseId: 'call_1', name: 'look', input: {} } }] },
+        {
+          content: [
+            { toolResult: { toolUseId: 'call_1', content: [{ text: 'Rain' }], status: 'error' } },
+          ],
+        },
+      ],
+    },
+  ],
+];
+
+describe('Converse', () => {
+  it.each(CONVERSE)('is sent %s of %s: %j', async (_, client, more, sent) => {
+    upstream.play(TEXT);
+    const { status, text } = await ask(client, 'nova', more);
+    expect([status, text]).toEqual([200, expect.stringContaining('It rains.')]);
+    expect(bedrock.bodies).toMatchObject([sent]);
+  });
+
+  it.each([
+    [
+      'messages[0].content[0]',
+      {
+        messages: said({
+          type: 'image',
+          source: { type: 'url', url: 'https://example.com/a.png' },
+        }),
+      },
+    ],
+    ['tool_choice', { tools: [tool], messages: called, tool_choice: { type: 'none' } }],
+    [
+      'messages[1]',
+      { messages: [...said({ type: 'text', text: 'a' }), { role: 'assistant', content: 'b' }] },
+    ],
+  ])('is not sent what it cannot express: %s', async (param, more) => {
+    const { status, error } = await ask('messages', 'nova', more);
+    expect([status, error.message]).toEqual([400, expect.stringContaining(param)]);
+    expect(bedrock.bodies).toEqual([]);
+  });
+
+  it.each([
+    ['max_tokens', 'length'],
+    ['guardrail_intervened', 'content_filter'],
+    ['stop_sequence', 'stop'],
+    ['malformed_tool_use', 'stop'],
+  ])('ends by %s as %s, without usage too', async (stopReason, finish_reason) => {
+    const message = { role: 'assistant', content: [{ text: 'Yes' }] };
+    for (const stream of [false, true]) {
+      bedrock.answer = (response) => {
+        if (!stream) return response.end(JSON.stringify({ output: { message }, stopReason }));
+        response.writeHead(200, { 'content-type': 'application/vnd.amazon.eventstream' });
+        const delta = { contentBlockIndex: 0, delta: { text: 'Yes' } };
+        return response.end(
+          Buffer.concat([frame('contentBlockDelta', delta), frame('messageStop', { stopReason })]),
+        );
+      };
+      const { text } = await ask('chat', 'nova', { stream });
+      expect(text).toContain(`"finish_reason":"${finish_reason}"`);
+    }
+  });
+
+  it.each(DIALECTS)('that is cut never ends as a whole answer: client %s', async (client) => {
+    upstream.play(TEXT);
+    let frames = 0;
+    bedrock.change = (bytes) => (++frames > 4 ? Buffer.alloc(0) : bytes);
+    const { text } = await ask(client, 'nova', { stream: true });
+    expect(text).toContain('error');
+    expect(text).not.toMatch(/message_stop|response\.completed|"finish_reason":"stop"/);
+  });
+
+  it('charges the usage that it reports', async () => {
+    upstream.play({ steps: [{ text: 'Yes' }], usage: USAGE });
+    for (const stream of [false, true]) {
+      const { text } = await ask('messages', 'nova', { stream });
+      expect(text).toContain(`"output_tokens":${USAGE.output}`);
+    }
+  });
+});
+
 const refusing = (status: number, name: string, message = 'the reason') => {
   bedrock.answer = (response) => {
     response.writeHead(status, { 'x-amzn-errortype': name, 'content-type': 'application/json' });

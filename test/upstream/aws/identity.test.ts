@@ -55,6 +55,24 @@ web_identity_token_file = ${join(folder, 'web-token')}
 [profile other]
 role_arn = ${ROLE}
 source_profile = keys
+[profile chain]
+role_arn = ${ROLE}
+source_profile = other
+[profile itself]
+role_arn = ${ROLE}
+source_profile = itself
+external_id = x
+aws_access_key_id = AKIDSTATIC
+aws_secret_access_key = static/secret+5ecre7
+[profile machine]
+role_arn = ${ROLE}
+credential_source = Environment
+[profile circle]
+role_arn = ${ROLE}
+source_profile = back
+[profile back]
+role_arn = ${ROLE}
+source_profile = circle
 [profile sso]
 sso_session = x
 `;
@@ -88,6 +106,10 @@ describe('an identity of AWS', () => {
     ['a profile with keys of both files', () => ({}), 'keys', 0],
     ['a profile named by a variable', () => ({ AWS_PROFILE: 'keys' }), undefined, 0],
     ['a profile with a web identity', () => ({}), 'web', 1],
+    ['a profile with another as its source', () => ({}), 'other', 1],
+    ['a profile whose source has a role', () => ({}), 'chain', 2],
+    ['a profile that is its own source', () => ({}), 'itself', 1],
+    ['a profile with a source of the machine', () => KEYS, 'machine', 1],
     ['a web identity', () => WEB, undefined, 1],
     ['a container', container, undefined, 1],
     [
@@ -112,7 +134,8 @@ describe('an identity of AWS', () => {
   it.each<readonly [string, () => object, string | undefined]>([
     ['there is none', () => ({}), undefined],
     ['there is no such profile', () => KEYS, 'missing'],
-    ['its profile has another as its source', () => ({}), 'other'],
+    ['its profiles are the source of each other', () => ({}), 'circle'],
+    ['its source of the machine has none', () => ({}), 'machine'],
     ['its profile has neither keys nor a role', () => ({}), 'sso'],
     [
       'its token is another',
