@@ -34,12 +34,14 @@ export const REASONING = {
   can_disable: true,
 };
 
-/** `bedrock` or `vertex` to ask models of chat and messages in a cloud before the mock: CONTRIBUTING.md. */
-const CLOUD = process.env['ORIEL_CLOUD'] as CloudName | undefined;
+/** `bedrock` or `vertex` to ask models of chat and messages in a cloud before the mock. */
+export const CLOUD = process.env['ORIEL_CLOUD'] as CloudName | undefined;
 
 /** The configuration of a daemon whose upstreams are all one mock. @param cloud before the mock */
 export function gatewayConfig(url: string, changes: object = {}, cloud?: Cloud): object {
-  const [ofChat, ofMessages] = cloud ? ['cloud', 'cloud'] : ['openai', 'anthropic'];
+  const openai = { kind: 'openai', baseUrl: url, apiKey: UPSTREAM_KEYS.openai };
+  // Neither cloud has the format of responses.
+  const ofResponses = cloud ? 'other' : 'openai';
   const text = (provider: string, dialect: DialectName, more: object = {}) => ({
     type: 'text',
     routes: [{ provider, model: `upstream-${dialect}`, dialect }],
@@ -48,7 +50,7 @@ export function gatewayConfig(url: string, changes: object = {}, cloud?: Cloud):
     price: PRICE,
     ...more,
   });
-  const { reasoning: _, ...fixed } = text(ofChat, 'chat', {
+  const { reasoning: _, ...fixed } = text('openai', 'chat', {
     rules: 'fixed-reasoning',
     maxOutputTokens: 1_048_576,
   }) as Record<string, unknown>;
@@ -58,24 +60,24 @@ export function gatewayConfig(url: string, changes: object = {}, cloud?: Cloud):
     limits: { free: { rpm: 1_000_000 }, paid: { rpm: 1_000_000 } },
     owner: { credits: 1_000_000 },
     providers: {
-      openai: { kind: 'openai', baseUrl: url, apiKey: UPSTREAM_KEYS.openai },
+      openai,
       anthropic: { kind: 'anthropic', baseUrl: url, apiKey: UPSTREAM_KEYS.anthropic },
-      ...(cloud && { cloud: cloud.provider }),
+      ...(cloud && { openai: cloud.provider, anthropic: cloud.provider, other: openai }),
     },
     models: {
-      'to-chat': text(ofChat, 'chat'),
-      'to-responses': text('openai', 'responses'),
-      'to-messages': text(ofMessages, 'messages'),
-      'to-messages-or-chat': text(ofMessages, 'messages', {
+      'to-chat': text('openai', 'chat'),
+      'to-responses': text(ofResponses, 'responses'),
+      'to-messages': text('anthropic', 'messages'),
+      'to-messages-or-chat': text('anthropic', 'messages', {
         routes: [
-          { provider: ofMessages, model: 'upstream-messages', dialect: 'messages' },
-          { provider: ofChat, model: 'upstream-chat', dialect: 'chat' },
+          { provider: 'anthropic', model: 'upstream-messages', dialect: 'messages' },
+          { provider: 'openai', model: 'upstream-chat', dialect: 'chat' },
         ],
       }),
       'always-reasons': fixed,
-      'allows-chat': text(ofChat, 'chat', { allow: FEATURES }),
-      'allows-responses': text('openai', 'responses', { allow: FEATURES }),
-      'allows-messages': text(ofMessages, 'messages', { allow: FEATURES }),
+      'allows-chat': text('openai', 'chat', { allow: FEATURES }),
+      'allows-responses': text(ofResponses, 'responses', { allow: FEATURES }),
+      'allows-messages': text('anthropic', 'messages', { allow: FEATURES }),
     },
     // Tests with providers that fall silent do not wait for their usage.
     billing: { drainTimeout: '1s' },

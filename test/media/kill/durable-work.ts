@@ -54,8 +54,11 @@ export class DurableWork {
     }
   }
 
-  /** @returns null where the answer was lost, or is none */
-  async #post(path: string, body: object | FormData): Promise<Loose> {
+  /**
+   * @param charges how many the request leads to
+   * @returns null where the answer was lost, or is none
+   */
+  async #post(path: string, body: object | FormData, charges: number): Promise<Loose> {
     const { url, key } = this.#options;
     const isForm = body instanceof FormData;
     try {
@@ -67,11 +70,14 @@ export class DurableWork {
         },
         body: isForm ? body : JSON.stringify(body),
       });
-      const answer: Loose = await response.json();
-      return response.status === 200 ? answer : null;
-    } catch {
-      return null;
+      if (response.status === 200) return await response.json();
+      // 502 and 504 are the proxy's: the node behind it has died.
+      if ([502, 504].includes(response.status)) this.uncertain += charges;
+    } catch (error) {
+      const isSent = (error as Loose).cause?.code !== 'ECONNREFUSED';
+      if (isSent) this.uncertain += charges;
     }
+    return null;
   }
 
   #body(): object {
@@ -80,9 +86,8 @@ export class DurableWork {
 
   async #respond(): Promise<void> {
     const body = { ...this.#body(), input: 'How deep is the harbour?', background: true };
-    const queued = await this.#post('/v1/responses', body);
-    if (queued === null) this.uncertain += 1;
-    else this.#responses.push(queued.id);
+    const queued = await this.#post('/v1/responses', body, 1);
+    if (queued !== null) this.#responses.push(queued.id);
   }
 
   async #batch(): Promise<void> {
@@ -93,13 +98,11 @@ export class DurableWork {
     const form = new FormData();
     form.set('purpose', 'batch');
     form.set('file', new File([lines.join('\n')], 'lines.jsonl'));
-    const file = await this.#post('/v1/files', form);
+    const file = await this.#post('/v1/files', form, 0);
     if (file === null) return;
-    const batch = await this.#post('/v1/batches', {
-      ...{ input_file_id: file.id, endpoint: '/v1/responses', completion_window: '24h' },
-    });
-    if (batch === null) this.uncertain += LINES;
-    else this.#batches.push(batch.id);
+    const asked = { input_file_id: file.id, endpoint: '/v1/responses', completion_window: '24h' };
+    const batch = await this.#post('/v1/batches', asked, LINES);
+    if (batch !== null) this.#batches.push(batch.id);
   }
 
   async #talk(): Promise<void> {
