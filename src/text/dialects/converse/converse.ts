@@ -3,8 +3,8 @@ import { messages } from '../messages/messages.ts';
 import { ConverseDecoder } from './decode-events.ts';
 import { encodeRequest } from './encode-request.ts';
 
-const { counting, batchPath, modelListing, keyHeader, withCacheMarks, namesEndUser, ...shared } =
-  messages;
+const { counting, batchPath, modelListing, keyHeader, withCacheMarks, ...others } = messages;
+const { namesEndUser, prefillsAnswer, ...shared } = others;
 const { topK, parallelToolCalls, ...settings } = messages.settings;
 
 /** The format of AWS's Converse: that of messages in other words, which upstreams speak and clients do not. */
@@ -14,7 +14,6 @@ export const converse: Dialect = {
   label: 'converse',
   endpoints: [],
   settings,
-  prefillsAnswer: false,
   path: ({ model }, stream) =>
     `/model/${encodeURIComponent(model)}/converse${stream ? '-stream' : ''}`,
   headers: {},
