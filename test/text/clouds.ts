@@ -53,7 +53,9 @@ async function vertexBefore(target: string): Promise<Cloud> {
     const isCount = model === 'count-tokens';
     const path = isOpen ? '/chat/completions' : `/messages${isCount ? '/count_tokens' : ''}`;
     const asked = isOpen || isCount ? own : { model: decodeURIComponent(model), ...own };
-    const options = { method, headers: { ...headers, 'content-length': undefined } };
+    // The body is another, and so is its length.
+    const { 'content-length': __, ...passed } = headers;
+    const options = { method, headers: passed };
     const inner = send(target + path, options, (answer) => {
       response.writeHead(answer.statusCode!, answer.headers);
       answer.on('error', () => response.destroy()).pipe(response);
