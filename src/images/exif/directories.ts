@@ -73,10 +73,7 @@ const [MAX_DIRECTORIES, MAX_PAGES] = [8, 4096];
  * @param isFile whether it is a TIFF file, not a block of EXIF, of which the second directory is the thumbnail
  */
 export function rangesOf(block: Buffer, isFile = false): Range[] {
-  const pointed: number[] = [
-    ...Object.values(DIRECTORY_TAGS),
-    ...(isFile ? [SUB_DIRECTORIES] : []),
-  ];
+  const pointers: readonly number[] = Object.values(DIRECTORY_TAGS);
   const directories = new Map<number, Directory>();
   const most = isFile ? MAX_PAGES : MAX_DIRECTORIES;
   const queue = [longAt(block, 4)];
@@ -85,8 +82,11 @@ export function rangesOf(block: Buffer, isFile = false): Range[] {
     if (!found || directories.size >= most) continue;
     directories.set(offset, found);
     if (isFile || directories.size === 1) queue.push(longAt(block, found.next));
-    for (const row of found.rows)
-      if (pointed.includes(row.tag)) queue.push(...numbersOf(block, row));
+    for (const row of found.rows) {
+      // Whatever type and count a damaged pointer has: the editor follows it too.
+      if (pointers.includes(row.tag)) queue.push(longAt(block, row.place + 8));
+      else if (isFile && row.tag === SUB_DIRECTORIES) queue.push(...numbersOf(block, row));
+    }
   }
   if (isFile && directories.size >= most)
     throw fileFailure('metadata_not_writable', `a TIFF file with more than ${most} directories`);
@@ -99,11 +99,11 @@ export function rangesOf(block: Buffer, isFile = false): Range[] {
   ];
 }
 
-/** Numbers of a value of SHORT or LONG. */
+/** Numbers of a value of SHORT or LONG, at least one. */
 function numbersOf(block: Buffer, { place, value }: Row): number[] {
   const size = shortAt(block, place + 2) === SHORT ? 2 : 4;
   const [from, count] = [value?.start ?? place + 8, longAt(block, place + 4)];
-  const length = Math.min(count, value ? (value.end - value.start) / size : 4 / size);
+  const length = Math.min(Math.max(count, 1), value ? (value.end - value.start) / size : 4 / size);
   return Array.from({ length }, (_, index) =>
     size === 2 ? shortAt(block, from + index * 2) : longAt(block, from + index * 4),
   );
