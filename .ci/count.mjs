@@ -12,13 +12,17 @@ for (let index = 0; index < runs.length; index += 2) {
   // A run that failed without a failed test (lint, an error outside of any test), or that ran no test,
   // counts as one failure.
   count.failed += failed === 0 && (code !== '0' || passed === 0) ? 1 : failed;
-  for (const { name, message, assertionResults } of report.testResults ?? []) {
+  for (const { name, status: result, message, assertionResults } of report.testResults ?? []) {
     const tests = assertionResults.filter(({ status }) => status === 'failed');
     for (const { fullName, failureMessages } of tests) {
       console.log(`FAILED ${name}: ${fullName}\n${failureMessages.join('\n').slice(0, 2000)}`);
     }
-    // A file that could not be loaded has a message and no failed test.
-    if (tests.length === 0 && message) console.log(`FAILED ${name}\n${message.slice(0, 2000)}`);
+    // A file that could not be loaded has a message, and one whose hook failed has none: its tests were skipped.
+    if (tests.length === 0 && result === 'failed') {
+      console.log(
+        `FAILED ${name}\n${message.slice(0, 2000) || 'a hook failed; its error is above'}`,
+      );
+    }
   }
   count.skipped += (report.numPendingTests ?? 0) + (report.numTodoTests ?? 0);
 }
