@@ -17,7 +17,9 @@ describe('the table of error codes', () => {
     const unused = Object.keys({ ...ERROR_CODES, ...WARNING_CODES }).filter((code) => {
       // A type of the same name does not count as a use of the code.
       const use = code in TYPE_STATUS ? new RegExp(`code: '${code}'|[[(]'${code}'`) : `'${code}'`;
-      return sources.every((text) => text.search(use) === -1);
+      // A store names several kinds of records by one template, which the compiler checks.
+      const template = `\`\${kind}${code.slice(code.indexOf('_'))}\``;
+      return sources.every((text) => text.search(use) === -1 && !text.includes(template));
     });
     expect(unused).toEqual([]);
   });

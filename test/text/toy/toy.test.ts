@@ -254,6 +254,6 @@ describe('a client of the toy format', () => {
 
 it('a configuration names registered dialects only', () => {
   expect(() => load('klingon')).toThrow(
-    'expected one of chat, responses, messages, gemini, toy, received "klingon"',
+    'expected one of chat, responses, messages, gemini, converse, toy, received "klingon"',
   );
 });
