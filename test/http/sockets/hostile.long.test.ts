@@ -236,15 +236,22 @@ describe('the limits of HTTP', () => {
 
   it('refuse a revoked key at its next message, or while it waits', async () => {
     const { daemon } = gateway();
-    const keys = [await newKey(daemon, 'talks'), await newKey(daemon, 'waits')] as const;
-    const [talks, waits] = [await open(keys[0]), await open(keys[1])];
-    for (const key of keys) {
+    const openRevoked = async (name: string) => {
+      const key = await newKey(daemon, name);
+      const client = await open(key);
       const { key: own } = (await account(daemon, key)) as unknown as { key: { id: string } };
       await administer(daemon, 'keys/revoke', { id: own.id });
-    }
-    talks.create(HELLO);
-    expect((await talks.end()).status).toBe(401);
-    expect(await Promise.all([talks.closed, waits.closed])).toEqual([1008, 1008]);
+      return client;
+    };
+    expect(await (await openRevoked('waits')).closed).toBe(1008);
+    // The check of waiting connections may close it before its message, which then is tried again.
+    await until(async () => {
+      const talks = await openRevoked('talks');
+      talks.create(HELLO);
+      const refusal = await talks.end().catch(() => null);
+      expect(await talks.closed).toBe(1008);
+      return refusal?.status === 401;
+    });
   });
 
   it('of memory hold for a message that does not end, and time too', async () => {
