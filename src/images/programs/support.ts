@@ -1,5 +1,11 @@
 import { FORMATS, OUTPUT_FORMATS } from '../formats.ts';
-import { isProgramFormat, JXL_WRITER, type Programs, READERS } from '../program-formats.ts';
+import {
+  isProgramFormat,
+  JXL_WRITER,
+  PNG_PACKER,
+  type Programs,
+  READERS,
+} from '../program-formats.ts';
 import { findProgram, missingPrograms } from './run-program.ts';
 
 /**
@@ -12,7 +18,9 @@ export function supportedFormats() {
   return [
     ...OUTPUT_FORMATS.filter((format) => !isProgramFormat(format)).map((format) => {
       const { extensions } = FORMATS[format];
-      return { format, extensions, read: 'libvips', write: 'libvips', missing: null };
+      const packer = format === 'png' ? pathOf(PNG_PACKER) : null;
+      const write = packer === null ? 'libvips' : `libvips, ${packer}`;
+      return { format, extensions, read: 'libvips', write, missing: null };
     }),
     ...['svg', 'bmp', 'ico'].map((format) => {
       const read = format === 'svg' ? 'libvips, with --allow-svg' : 'oriel';
