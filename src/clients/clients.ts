@@ -56,7 +56,10 @@ export function readClients(markdown: string): Client[] {
     return {
       ...{ id, name, kind, format, version },
       blocks: readBlocks(body),
-      notes: notes.map(([, note]) => note!.replaceAll('\n  ', ' ')),
+      // Links to files of the repository lead nowhere from a terminal or the console.
+      notes: notes.map(([, note]) =>
+        note!.replaceAll('\n  ', ' ').replace(/\[([^\]]*)\]\([^)]*\)/g, '$1'),
+      ),
     };
   });
 }
