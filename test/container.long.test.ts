@@ -23,6 +23,9 @@ const FILES = join(ROOT, 'config', 'container');
 /** Certificates that this machine trusts, which the registry of npm may need. */
 const CERTIFICATES = '/etc/ssl/certs/ca-certificates.crt';
 
+/** Where the container's build finds npm's cache of this machine. */
+const CACHE = '/npm-cache';
+
 /** Programs of this machine that npm, the Containerfile and the tests call. */
 const PROGRAMS = 'sh env uname mkdir cp mv rm ln chmod chown cat id touch stat tar gzip'.split(' ');
 
@@ -125,11 +128,12 @@ describeWith(process.getuid?.() === 0 ? ENGINES : [ROOT_USER], 'the container', 
     const base = join(folder, 'base');
     await writeBase(base);
     const file = join(folder, 'Containerfile');
-    writeFileSync(file, `FROM scratch\nCOPY base /\nENV NODE_EXTRA_CA_CERTS=${CERTIFICATES}\n`);
+    const variables = `NODE_EXTRA_CA_CERTS=${CERTIFICATES} npm_config_cache=${CACHE}`;
+    writeFileSync(file, `FROM scratch\nCOPY base /\nENV ${variables}\n`);
     await build(folder, file, '--tag', 'base');
     const own = join(FILES, 'Containerfile');
     const cache = await succeed(run('npm', 'config', 'get', 'cache'));
-    const volumes = [`${cache}:/root/.npm`, `${ROOT}/node_modules:/build/node_modules:ro`];
+    const volumes = [`${cache}:${CACHE}`, `${ROOT}/node_modules:/build/node_modules:ro`];
     const options = volumes.flatMap((volume) => ['--volume', volume]);
     options.push('--build-arg', 'BASE=localhost/base');
     await build(ROOT, own, ...options, '--tag', 'oriel');
