@@ -1,3 +1,5 @@
+import { escapeXml, unescapeXml } from '../../schema/xml.ts';
+
 /** One object of a listing. */
 export interface ListedObject {
   readonly key: string;
@@ -16,29 +18,6 @@ export interface Listing {
 export interface S3Error {
   readonly code: string;
   readonly message: string;
-}
-
-const ENTITIES: Readonly<Record<string, string>> = {
-  amp: '&',
-  lt: '<',
-  gt: '>',
-  quot: '"',
-  apos: "'",
-};
-
-function unescapeXml(text: string): string {
-  return text.replace(
-    /&(?:#(\d{1,7})|#x([\da-f]{1,6})|([a-z]+));/gi,
-    (entity, decimal, hex, name) => {
-      if (name !== undefined) return ENTITIES[name] ?? entity;
-      const point = decimal === undefined ? Number.parseInt(hex, 16) : Number(decimal);
-      return point <= 0x10ffff ? String.fromCodePoint(point) : entity;
-    },
-  );
-}
-
-function escapeXml(text: string): string {
-  return text.replace(/[&<>]/g, (character) => `&#${character.charCodeAt(0)};`);
 }
 
 /** The text of the first element of a name; undefined if there is none. */

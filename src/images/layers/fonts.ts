@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module';
 import * as v from 'valibot';
 import { field } from '../../schema/fields.ts';
+import { escapeXml } from '../../schema/xml.ts';
 import { readRaw, type Samples } from '../decoding/pixels.ts';
 import { fileFailure } from '../file-error.ts';
 import type { SharpFactory } from '../input.ts';
@@ -41,13 +42,6 @@ export function parseFont(text: string = DEFAULT_FAMILY): Font {
 /** Pango's description. The comma after the families keeps a number in their names from being the size. */
 export function describeFont({ families, style }: Font, pixels: number): string {
   return `${families.join(',')}, ${style} ${Number(pixels.toFixed(2))}px`;
-}
-
-const ESCAPES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };
-
-/** A text as Pango markup without any tag. */
-export function escapeMarkup(text: string): string {
-  return text.replace(/[&<>]/g, (character) => ESCAPES[character]!);
 }
 
 /** A font whose only glyph, of U+10FFFD, is four times as wide as high (.ci/probe-font.mjs). */
@@ -129,7 +123,7 @@ export async function missingCharacters(
       const reference = character.length > 1 ? UNASSIGNED.six : UNASSIGNED.four;
       const box = boxes.get(reference) ?? (await draw(sharp, description, reference));
       boxes.set(reference, box);
-      has = !hasFrameOf(await draw(sharp, description, escapeMarkup(character)), box);
+      has = !hasFrameOf(await draw(sharp, description, escapeXml(character)), box);
       if (hasGlyph.size >= MAX_GLYPHS) hasGlyph.clear();
       hasGlyph.set(key, has);
     }

@@ -1,10 +1,11 @@
+import { escapeXml } from '../../schema/xml.ts';
 import { isGrey, parseColour, TRANSPARENT } from '../colour.ts';
 import type { Size } from '../decoding/header.ts';
 import { readRaw, start } from '../decoding/pixels.ts';
 import { fileFailure } from '../file-error.ts';
 import type { ImageInput } from '../input.ts';
 import type { Warning } from '../output.ts';
-import { checkFont, describeFont, escapeMarkup, missingCharacters, parseFont } from './fonts.ts';
+import { checkFont, describeFont, missingCharacters, parseFont } from './fonts.ts';
 import type { Layer } from './layer.ts';
 
 /** Where lines of different widths begin. */
@@ -66,7 +67,7 @@ export async function openTextLayer(
   const hex = (value: number) => value.toString(16).padStart(2, '0');
   const ink = `#${hex(letters.r)}${hex(letters.g)}${hex(letters.b)}`;
   const textOf = (pixels: number, wrapping: object = {}) => ({
-    text: `<span foreground="${ink}">${escapeMarkup(text)}</span>`,
+    text: `<span foreground="${ink}">${escapeXml(text)}</span>`,
     font: describeFont(font, pixels),
     ...wrapping,
   });

@@ -1,3 +1,4 @@
+import { escapeXml, unescapeXml } from '../../schema/xml.ts';
 import { sanitise } from '../exif/text.ts';
 import { fileFailure } from '../file-error.ts';
 import { placeOf, TEXT_NAMES, type TextName, type Texts } from './text-places.ts';
@@ -91,23 +92,6 @@ function decode(bytes: Uint8Array): string {
   return new TextDecoder(utf16 === true ? 'utf-16le' : utf16 || 'utf-8').decode(bytes);
 }
 
-const ENTITIES = { lt: '<', gt: '>', amp: '&', quot: '"', apos: "'" } as const;
-
-function plain(xml: string): string {
-  const text = xml.replace(
-    /&(?:#(\d{1,7})|#x([\da-f]{1,6})|(\w{2,4}));/gi,
-    (whole, ten, hex, name) => {
-      const code = ten ? Number(ten) : hex ? Number.parseInt(hex, 16) : undefined;
-      if (code === undefined) return ENTITIES[name as 'lt'] ?? whole;
-      return code <= 0x10_ffff ? String.fromCodePoint(code) : whole;
-    },
-  );
-  return sanitise(text);
-}
-
-const escapeXml = (text: string) =>
-  text.replace(/[&<>]/g, (character) => `&${{ '&': 'amp', '<': 'lt', '>': 'gt' }[character]};`);
-
 /** The texts of a packet; none of a damaged one. */
 export function xmpTexts(packet: Packet | null): Texts {
   if (packet === null) return {};
@@ -123,7 +107,12 @@ export function xmpTexts(packet: Packet | null): Texts {
     const standard = items.find(([, attributes]) => attributes?.includes('x-default')) ?? items[0];
     return (list === 'Alt' ? [standard!] : items).map((one) => one[2]!);
   };
-  const entries = TEXT_NAMES.map((name) => [name, valuesOf(name).map(plain).filter(Boolean)]);
+  const entries = TEXT_NAMES.map((name) => [
+    name,
+    valuesOf(name)
+      .map((one) => sanitise(unescapeXml(one)))
+      .filter(Boolean),
+  ]);
   return Object.fromEntries(entries);
 }
 

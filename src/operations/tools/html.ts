@@ -1,13 +1,12 @@
 import { sep } from 'node:path';
 import * as v from 'valibot';
 import { field } from '../../schema/fields.ts';
+import { escapeXml } from '../../schema/xml.ts';
 
 const SEPARATORS = sep === '/' ? '/' : /[\\/]/;
 
-const ENTITIES: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
+/** Characters that end an attribute, or that its value would lose. */
+const IN_ATTRIBUTES: Readonly<Record<string, string>> = {
   '"': '&quot;',
   '\n': '&#10;',
   '\r': '&#13;',
@@ -15,7 +14,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
 
 /** A text for an attribute or for content of XML and HTML. */
 export function escapeMarkup(text: string): string {
-  return text.replace(/[&<>"\n\r]/g, (character) => ENTITIES[character]!);
+  return escapeXml(text).replace(/["\n\r]/g, (character) => IN_ATTRIBUTES[character]!);
 }
 
 /** An element's start tag. @param attributes undefined ones are left out */
