@@ -43,6 +43,8 @@ export class ExifEditor {
   readonly #pages = new Set<number>();
   /** Ranges to which nothing refers any more, unless others overlap. */
   readonly #unused: Range[] = [];
+  /** Whether zeros at the end are cut off. */
+  #isCut = false;
 
   private constructor(block: Buffer, prefixed: boolean, isFile: boolean) {
     this.#block = block;
@@ -180,8 +182,6 @@ export class ExifEditor {
     this.#isCut = true;
     return true;
   }
-
-  #isCut = false;
 
   /** Cuts off zeros after the last value, unless maker notes may refer to them. */
   #cutEnd(): void {

@@ -66,6 +66,7 @@ export function applyCurves(pixels: Pixels, curves: readonly Curve[]): Pixels {
   }
   return pixels;
 }
+
 /** Replaces two samples of eight bits at a time, which takes a third of the time. */
 function replacePairs(data: Pixels['data'], table: Uint16Array): void {
   const pairs = new Uint16Array(data.buffer, data.byteOffset, data.length >> 1);

@@ -1,4 +1,4 @@
-import { Failure } from '../../failure.ts';
+import { codedFailure, Failure } from '../../failure.ts';
 import { STEPS } from '../steps/steps.ts';
 import { readRecipe } from './read-recipe.ts';
 import type { Recipe } from './recipe.ts';
@@ -67,7 +67,7 @@ function optionOf(text: string): readonly [name: string, value: string] {
 }
 
 function invalid(message: string): Failure {
-  return new Failure('invalid_request', message, { code: 'invalid_recipe', param: 'steps' });
+  return codedFailure('invalid_recipe', message, { param: 'steps' });
 }
 
 /** A recipe of the steps in a URL: 0.3 ms, and at most 5 ms. @throws Failure `invalid_recipe` */

@@ -89,7 +89,7 @@ const webIdentity: Source = async (context) => {
 /** Roles that are taken one by the other. */
 const MAX_ROLES = 5;
 
-/** A profile of AWS's files. Programs that print credentials are not run, and nobody is asked for a code. */
+/** The session of a profile of AWS's files. `credential_process` and `mfa_serial` are not supported. */
 async function fromProfile(
   context: Context,
   name: string,
