@@ -213,6 +213,8 @@ describe('DiskStorage on a failing disk', () => {
     await expect(files.write(id, Buffer.alloc(6), 100)).rejects.toEqual(unavailable);
     expect(filesBelow(folder)).toEqual([`AA/${id}.new`]);
     disk.hook = () => {};
+    // Before the next start, which may come in the same millisecond.
+    utimesSync(join(folder, 'AA', `${id}.new`), 1, 1);
     const again = await DiskStorage.open(folder);
     expect(await again.sweep(isKnown, null)).toEqual({ removed: 1, quarantined: 0, foreign: 0 });
     expect(filesBelow(folder)).toEqual([]);
