@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { Agent, FormData, fetch } from 'undici';
+import { Agent, Response as Body, FormData, fetch } from 'undici';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { METRICS_TOKEN, OWNER_KEY, startDaemon, type TestDaemon } from '../../daemon.ts';
 import { photo } from '../../fixtures/images.ts';
@@ -207,16 +207,19 @@ describe('with 110 descriptors', () => {
     onTestFinished(() => dispatcher.destroy());
     const headers = { authorization: `Bearer ${OWNER_KEY}` };
     const get = (path: string) => fetch(daemon.url + path, { headers, dispatcher });
-    const post = (path: string, body: string | FormData) =>
-      fetch(daemon.url + path, {
+    // A refusal of a body that is still arriving closes the connection, and no other could be opened: forms are sent
+    // with their headers in one write too.
+    const post = async (path: string, body: string | FormData) => {
+      const whole = new Body(body);
+      const type =
+        typeof body === 'string' ? 'application/json' : whole.headers.get('content-type');
+      return fetch(daemon.url + path, {
         method: 'POST',
-        headers: {
-          ...headers,
-          ...(typeof body === 'string' && { 'content-type': 'application/json' }),
-        },
-        body,
+        headers: { ...headers, 'content-type': `${type}` },
+        body: new Uint8Array(await whole.arrayBuffer()),
         dispatcher,
       });
+    };
     const picture = new Blob([
       new Uint8Array(await photo({ width: 64, height: 48 }).png().toBuffer()),
     ]);
