@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
+import { closeSync, mkdirSync, openSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -118,6 +118,11 @@ export class Server {
     return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
   }
 
+  /** The same with its child processes. */
+  cpuOfFamily(): number {
+    return cpuOfFamily(this.#child.pid!);
+  }
+
   /** The largest resident set since the start or the last `forgetPeak`, in bytes. */
   peak(): number {
     return this.#memory('VmHWM');
@@ -151,3 +156,21 @@ const running = new Set<ChildProcess>();
 process.once('exit', () => {
   for (const child of running) child.kill('SIGKILL');
 });
+
+/** Seconds of CPU time of a process and its children so far; those of ended children are in its own. */
+export function cpuOfFamily(main: number): number {
+  let ticks = 0;
+  for (const id of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
+    try {
+      const stat = readFileSync(`/proc/${id}/stat`, 'utf8');
+      const fields = stat.slice(stat.lastIndexOf(') ') + 2).split(' ');
+      const isMain = Number(id) === main;
+      if (!isMain && Number(fields[1]) !== main) continue;
+      const times = isMain ? [11, 12, 13, 14] : [11, 12];
+      ticks += times.reduce((sum, at) => sum + Number(fields[at]), 0);
+    } catch {
+      // The process ended meanwhile.
+    }
+  }
+  return ticks / TICKS_PER_SECOND;
+}

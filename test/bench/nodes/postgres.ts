@@ -1,8 +1,9 @@
 import { execFile } from 'node:child_process';
-import { chownSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { chownSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import pg from 'pg';
+import { cpuOfFamily } from '../daemon/server.ts';
 import { freePort } from '../free-port.ts';
 import { findProgram, type Program } from '../peers.ts';
 
@@ -22,7 +23,6 @@ export const postgres = beside('pg_ctl');
 const initdb = beside('initdb');
 
 /** Clock ticks per second of the CPU times in /proc. */
-const TICKS_PER_SECOND = 100;
 
 /** A server with fsync and synchronous_commit on, which counts its statements. */
 export class Postgres {
@@ -105,20 +105,8 @@ async function asServerUser(file: string, args: readonly string[]): Promise<void
   await run('sh', ['-c', '"$@" >/dev/null 2>&1 </dev/null', 'sh', ...line], { cwd: '/' });
 }
 
-/** Seconds of CPU time of all processes of a server so far; those of ended connections are in the first one's. */
+/** Seconds of CPU time of all processes of a server so far. */
 export function cpuOf(folder: string): number {
   const [main] = readFileSync(join(folder, 'data/postmaster.pid'), 'utf8').split('\n');
-  let ticks = 0;
-  for (const id of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
-    try {
-      const stat = readFileSync(`/proc/${id}/stat`, 'utf8');
-      const fields = stat.slice(stat.lastIndexOf(') ') + 2).split(' ');
-      if (id !== main && fields[1] !== main) continue;
-      const times = id === main ? [11, 12, 13, 14] : [11, 12];
-      ticks += times.reduce((sum, at) => sum + Number(fields[at]), 0);
-    } catch {
-      // The process ended meanwhile.
-    }
-  }
-  return ticks / TICKS_PER_SECOND;
+  return cpuOfFamily(Number(main));
 }

@@ -5,10 +5,21 @@ import { failover } from './failover.ts';
 import { type Case, withPostgres } from './field.ts';
 import { open } from './open.ts';
 import { postgres } from './postgres.ts';
+import { processes } from './processes.ts';
 import { claims, create, wake } from './store.ts';
 import { scale, text } from './text.ts';
 
-const cases: Record<string, Case> = { create, text, claims, wake, scale, open, failover, crowd };
+const cases: Record<string, Case> = {
+  create,
+  text,
+  claims,
+  wake,
+  scale,
+  processes,
+  open,
+  failover,
+  crowd,
+};
 
 /** Several daemons over PostgreSQL, beside one with its own files and beside bare transactions. */
 export const nodes = suiteOf(
