@@ -121,7 +121,7 @@ async function callProvider<Answer>(
       model: id,
       accountId: account.id,
       logContext: { requestId },
-      candidates: routing.candidatesOf(model),
+      candidates: routing.candidatesOf(model, part),
       providers: config.providers,
       signal,
       deadline,

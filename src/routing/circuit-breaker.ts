@@ -22,6 +22,9 @@ interface Circuit {
 /** Milliseconds after which requests ask again while a probe of unknown duration is under way. */
 const PROBE_RECHECK_MS = 1000;
 
+/** Routes with failures that are remembered, the newest ones: clients choose a part of a wildcard's names. */
+const MAX_ROUTES = 10_000;
+
 /** Accounts with failures that are remembered for each route, the newest ones. */
 const MAX_ACCOUNTS = 1000;
 
@@ -79,6 +82,9 @@ export class CircuitBreakers {
     const { after, for: duration } = cooldown;
     const circuit = this.#circuits.get(route) ?? { accounts: new Map(), openUntil: 0 };
     this.#circuits.set(route, circuit);
+    if (this.#circuits.size > MAX_ROUTES) {
+      this.#circuits.delete(this.#circuits.keys().next().value!);
+    }
     const own = accountIn(circuit, account);
     own.failures += 1;
     if (isProbe) own.probing = false;

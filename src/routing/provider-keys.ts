@@ -34,7 +34,7 @@ type KeyRequest = [
   tried: ReadonlySet<string> | null,
 ];
 
-/** Resting keys that are remembered: of keys and routes that reloads removed, expired ones are dropped. */
+/** Resting keys that are remembered. Beyond it expired ones are dropped, and then the oldest. */
 const MAX_RESTS = 10_000;
 
 /** Milliseconds by which a timer may fire before the end of a rest. */
@@ -152,6 +152,9 @@ export class ProviderKeys {
     const isShared =
       before !== undefined && before.skippedUntil > since && before.account !== account;
     const resting = isShared ? null : account;
+    if (before === undefined && this.#rests.size >= MAX_RESTS) {
+      this.#rests.delete(this.#rests.keys().next().value!);
+    }
     this.#rests.set(name, {
       provider,
       fingerprint,

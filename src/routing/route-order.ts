@@ -27,13 +27,18 @@ function isMeasured(model: Model): boolean {
   return 'order' in model && model.order === 'latency';
 }
 
-/** A model's routes in the order in which one request tries them: by priority, then by weight or latency. */
+/**
+ * A model's routes in the order in which one request tries them: by priority, then by weight or latency.
+ *
+ * @param part as `routeCandidates` has it
+ */
 export function orderRoutes<ModelType extends Model>(
   model: ModelType,
   random: Random,
   latencyOf: LatencyOf = () => null,
+  part: string | null = null,
 ): readonly Candidate<ModelType>[] {
-  const candidates = routeCandidates(model);
+  const candidates = routeCandidates(model, part);
   if (!isSpread(model)) return candidates;
   const priorities = new Set(candidates.map(({ route }) => route.priority));
   return [...priorities].flatMap((priority) => {
@@ -83,10 +88,13 @@ export function seededRandom(seed: string): Random {
 /** Latencies of each route that are remembered. */
 const MAX_SAMPLES = 32;
 
+/** Routes whose latencies are remembered, the newest ones: clients choose a part of a wildcard's names. */
+const MAX_ROUTES = 10_000;
+
 /** Age at which a latency says nothing any more. */
 const MAX_AGE_MS = 600_000;
 
-/** Rolling latencies of routes, as many as a configuration has: to the first frame of a stream, or of a whole answer. */
+/** Rolling latencies of routes: to the first frame of a stream, or of a whole answer. */
 export class Latencies {
   readonly #samples = new Map<string, { readonly milliseconds: number; readonly at: number }[]>();
   readonly #now: () => number;
@@ -101,6 +109,7 @@ export class Latencies {
     samples.push({ milliseconds, at: this.#now() });
     if (samples.length > MAX_SAMPLES) samples.shift();
     this.#samples.set(name, samples);
+    if (this.#samples.size > MAX_ROUTES) this.#samples.delete(this.#samples.keys().next().value!);
   }
 
   /** The median in milliseconds; null without recent answers. */

@@ -2,8 +2,7 @@ import { kindOf, type Provider } from '../config/providers/provider-kinds.ts';
 import type { Config, Model } from '../config/settings/schema.ts';
 import { Failure } from '../failure.ts';
 import { answerRandom } from '../store/answer-identity.ts';
-import { sleep } from '../upstream/abort-signal.ts';
-import { MAX_DELAY_MS, waitBeforeRetry } from './backoff.ts';
+import { waitBeforeRetry, waitForRateLimit } from './backoff.ts';
 import { CircuitBreakers } from './circuit-breaker.ts';
 import type { RoutingObserver, SharedRest } from './observer.ts';
 import { isOverflow, Overflow } from './overflow.ts';
@@ -17,15 +16,9 @@ import {
 import { redactForClient, secretsRedactor } from './redaction.ts';
 import { type RestingRoute, RestingRoutes, RoutesResting } from './resting-routes.ts';
 import { isRetriable } from './retry-policy.ts';
-import type { Route, RouteCandidate } from './route-candidates.ts';
+import { type Route, type RouteCandidate, sentTo } from './route-candidates.ts';
 import { Latencies, orderRoutes } from './route-order.ts';
-import {
-  mayFailOver,
-  type RequestLimits,
-  type RoutedRequest,
-  successOf,
-  wasNotSent,
-} from './routed-request.ts';
+import { mayFailOver, type RoutedRequest, successOf, wasNotSent } from './routed-request.ts';
 
 /** Keys that one request tries at most: some providers refuse each of them for the prompt alone. */
 const MAX_KEYS_TRIED = 10;
@@ -50,13 +43,19 @@ export class Routing {
     this.#observer = observer;
   }
 
-  /** A model's routes in the order in which one request tries them. @param answer what latency is compared by */
+  /**
+   * A model's routes in the order in which one request tries them.
+   *
+   * @param part what the wildcard of the model's identifier stands for
+   * @param answer what latency is compared by
+   */
   candidatesOf<ModelType extends Model>(
     model: ModelType,
+    part: string | null,
     answer: 'stream' | 'whole' = 'whole',
   ): readonly RouteCandidate<ModelType['routes'][number]>[] {
     const latencies = this.#latencies[answer];
-    return orderRoutes(model, answerRandom, (name) => latencies.median(name));
+    return orderRoutes(model, answerRandom, (name) => latencies.median(name), part);
   }
 
   /** Milliseconds until an account may try a route; 0 for now. @param accountId null for any without failures */
@@ -256,24 +255,26 @@ export class Routing {
   #noteRest(candidate: RouteCandidate<Route>, accountId: string, failure: Failure): void {
     const remaining = this.remainingCooldown(candidate, accountId);
     if (remaining === 0) return;
-    const { provider, model } = candidate.route;
+    const { provider, model } = sentTo(candidate);
     const account = this.remainingCooldown(candidate, null) > 0 ? null : accountId;
     const route = { provider, model, account, failure, until: performance.now() + remaining };
     if (this.#resting.begin(candidate.name, route)) this.#observer.onRest?.(route);
   }
 
   #noteKeyRest(
-    { name, route: { provider, model } }: RouteCandidate<Route>,
+    candidate: RouteCandidate<Route>,
     accountId: string,
     { label, fingerprint }: KeyedProvider,
     failure: Failure,
     rest: KeyRest,
   ): void {
+    const named = sentTo(candidate);
+    const { name } = candidate;
     const account = this.#keys.isForAll(name, fingerprint) ? null : accountId;
-    const shared = { provider, model, route: name, fingerprint, account, ...rest, failure };
+    const shared = { ...named, route: name, fingerprint, account, ...rest, failure };
     this.#observer.onSharedRest?.(shared);
     if (label === null) return;
-    const route = { provider, model, account, failure, until: performance.now() + rest.avoided };
+    const route = { ...named, account, failure, until: performance.now() + rest.avoided };
     this.#observer.onKeyRest?.(route, label, rest.avoided);
   }
 }
@@ -282,18 +283,4 @@ function providerRemoved(): Failure {
   return new Failure('service_error', 'The provider is no longer configured', {
     code: 'upstream_not_found',
   });
-}
-
-/** Waits for the end of a rate limit's rest. @returns false where it is another rest, or too long */
-async function waitForRateLimit(
-  { type }: Failure,
-  milliseconds: number,
-  { signal, deadline }: RequestLimits,
-): Promise<boolean> {
-  // Requests that wait for the same moment are spread over a quarter of a second.
-  const delay = milliseconds + Math.random() * 250;
-  if (type !== 'rate_limit' || delay > MAX_DELAY_MS) return false;
-  if (performance.now() + delay >= deadline) return false;
-  await sleep(delay, signal);
-  return true;
 }

@@ -6,6 +6,7 @@ import { keysOf } from '../../config/providers/provider-kinds.ts';
 import type { Config } from '../../config/settings/schema.ts';
 import type { ProviderAttempts, ProviderFailure } from '../../routing/provider-health.ts';
 import { field } from '../../schema/fields.ts';
+import { matchesPattern } from '../../schema/pattern.ts';
 import type { AppContext } from '../request/app-context.ts';
 import { addEndpoint } from '../request/endpoint.ts';
 import { seconds } from '../request/query.ts';
@@ -92,18 +93,18 @@ function problemOf(name: string, state: ProviderState, last?: ProviderFailure): 
 
 type Rest = RestingUpstreams['routes'][number];
 
-const routeName = (provider: string, model: string) => `${provider} ${model}`;
-
 function modelRecord(
   [id, { type, aliases = [], routes }]: [string, Config['models'][string]],
-  resting: ReadonlyMap<string, Rest>,
+  resting: readonly Rest[],
 ): v.InferOutput<typeof modelShape> {
   return {
     id,
     type,
     aliases: [...aliases],
     routes: routes.map(({ provider, model }) => {
-      const found = resting.get(routeName(provider, model));
+      const found = resting.find(
+        (rest) => rest.provider === provider && matchesPattern(model, rest.model),
+      );
       return {
         provider,
         model,
@@ -144,12 +145,9 @@ export function ownerModelRoute(server: FastifyInstance, context: AppContext): v
     handler: async () => {
       const { models, providers } = context.config;
       const resting = restingUpstreams(context);
-      const restingRoutes = new Map(
-        resting.routes.map((route) => [routeName(route.provider, route.model), route]),
-      );
       return {
         object: 'catalog' as const,
-        models: Object.entries(models).map((entry) => modelRecord(entry, restingRoutes)),
+        models: Object.entries(models).map((entry) => modelRecord(entry, resting.routes)),
         providers: Object.entries(providers).map((entry) =>
           providerRecord(entry, context.providerHealth.of(entry[0]), resting),
         ),

@@ -69,7 +69,7 @@ export class TokenCounter {
       model: counting.request.model,
       accountId: call.holder.account.id,
       logContext: { requestId: call.requestId },
-      candidates: routeCandidates(model),
+      candidates: routeCandidates(model, counting.wildcardPart),
       providers: counting.config.providers,
       signal: call.signal,
       deadline,

@@ -102,7 +102,7 @@ export class RowGateway {
         accountId: holder.account.id,
         logContext: { requestId },
         trace: report.attemptLog,
-        candidates: this.routing.candidatesOf(model),
+        candidates: this.routing.candidatesOf(model, part),
         providers: config.providers,
         signal,
         deadline,

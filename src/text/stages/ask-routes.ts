@@ -32,7 +32,11 @@ export const askRoutes: Stage = async (execution, services) => {
   execution.cache = cache;
   const deadline = performance.now() + longestTotal(config, model.routes);
   const isSpreading = isSpread(model);
-  const all = services.routing.candidatesOf(model, request.stream ? 'stream' : 'whole');
+  const all = services.routing.candidatesOf(
+    model,
+    wildcardPart,
+    request.stream ? 'stream' : 'whole',
+  );
   const batching = all.filter(
     ({ route }) => route.batches && route.provider === call.batched?.provider,
   );
