@@ -16,6 +16,10 @@ interface UpstreamFailureOptions {
   readonly retryAfterMs?: string | undefined;
   /** The provider's key, which is redacted. */
   readonly apiKey?: string | undefined;
+  /** The header `location`. */
+  readonly location?: string | undefined;
+  /** What is wrong with an answer that has the status of a success; the log has it in place of a status. */
+  readonly fault?: string;
 }
 
 /**
@@ -39,8 +43,11 @@ export function upstreamFailure(
     kind.message === null && upstreamMessage !== ''
       ? upstreamMessage
       : `The provider ${kind.message ?? 'refused the request'}`;
-  const statusText = actualStatus === null ? '' : `status ${actualStatus}`;
-  const detail = [statusText, upstreamMessage].filter((part) => part !== '');
+  const { fault, location } = options;
+  const statusText = fault ?? (actualStatus === null ? '' : `status ${actualStatus}`);
+  const [target] = (location ?? '').split('?');
+  const redirect = kind.code === 'upstream_redirect' && target ? `to ${redact(target)}` : '';
+  const detail = [statusText, redirect, upstreamMessage].filter((part) => part !== '');
   const param = kind.type === 'invalid_request' && error.param !== null;
   const retryAfter = retryAfterOf(options) ?? limited(error.retryAfter);
   return new Failure(kind.type, truncate(message), {
@@ -49,7 +56,7 @@ export function upstreamFailure(
     originalCode: error.code === null ? null : redact(error.code),
     ...(param && { param: redact(error.param!) }),
     ...(retryAfter !== null && { retryAfter }),
-    upstreamStatus: status,
+    upstreamStatus: fault === undefined ? status : null,
     detail: truncate(detail.join(': ')),
   });
 }

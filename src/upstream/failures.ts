@@ -87,10 +87,16 @@ const REASONS: Readonly<Record<string, string>> = {
   ENETUNREACH: 'network unreachable',
   ENOTFOUND: 'its name is not known',
   EPIPE: 'connection closed',
+  EPROTO: 'no connection with TLS could be made',
+  ERR_SSL_WRONG_VERSION_NUMBER: 'it does not speak TLS at this port',
   ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another name',
   ESERVFAIL: 'its name server failed',
   ETIMEDOUT: 'connection timed out',
+  SELF_SIGNED_CERT_IN_CHAIN: 'its certificate is of an unknown authority',
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'its certificate is of an unknown authority',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'its certificate is of an unknown authority',
   UND_ERR_ABORTED: 'a proxy refused the connection',
+  UND_ERR_HEADERS_OVERFLOW: 'its headers are too large',
   UND_ERR_SOCKET: 'connection closed',
 };
 

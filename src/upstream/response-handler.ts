@@ -249,7 +249,7 @@ export function readBytes(
 }
 
 function tooLarge(server: string, limit: number): Failure {
-  return new Failure('service_error', `The answer of ${server} has over ${limit} bytes`, {
+  return new Failure('service_error', `${server} sent an answer of over ${limit} bytes`, {
     code: 'upstream_answer_too_large',
   });
 }

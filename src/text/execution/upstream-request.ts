@@ -151,6 +151,7 @@ async function throwFailure(
   throw upstreamFailure(exchange.status, tryParseJson(text) ?? text, {
     retryAfter: exchange.headers['retry-after'],
     retryAfterMs: exchange.headers['retry-after-ms'],
+    location: exchange.headers['location'],
     apiKey,
   });
 }

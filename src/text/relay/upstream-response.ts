@@ -23,6 +23,9 @@ const endTimeoutMs = 1000;
 /** Cost of the values of an answer (`structureFault`): log probabilities are many small objects. */
 const MAX_COST = 1_000_000;
 
+/** The first line of events. Some servers send them as text/plain, or without a content type. */
+const EVENTS = /^\s*(?:data|event|id|retry)?:/;
+
 export function isEventStream({ headers }: Pick<UpstreamResponse, 'headers'>): boolean {
   return /^text\/event-stream\b/i.test(headers['content-type'] ?? '');
 }
@@ -32,12 +35,15 @@ export function isEventStream({ headers }: Pick<UpstreamResponse, 'headers'>): b
  * @throws Failure where the body is no JSON object, or is an error
  */
 export async function readJson(
-  exchange: UpstreamResponse,
+  exchange: Pick<UpstreamResponse, 'status' | 'bytes'>,
   parse: (text: string) => unknown = (text) => tryParseJson(text, MAX_COST),
 ): Promise<Json> {
   const text = (await exchange.bytes(MAX_BYTES)).toString();
   const body = await parse(text);
-  if (!isObject(body)) throw upstreamFailure(502, text);
+  if (!isObject(body)) {
+    const fault = `an answer that is no JSON object (status ${exchange.status})`;
+    throw upstreamFailure(502, text, { fault });
+  }
   const { error, type } = body;
   // Some upstreams send an error with status 200. An answer of responses reports failure by its `status`.
   const failed = type === 'error' || (error && !('status' in body));
@@ -53,7 +59,9 @@ export async function readJson(
 export function observeWhole(dialect: Dialect, body: Json): ReturnType<Dialect['observeAnswer']> {
   const observed = dialect.observeAnswer(body);
   if (observed.failure) throw observed.failure;
-  if (!Array.isArray(body[dialect.answerKey])) throw upstreamFailure(502, body);
+  if (!Array.isArray(body[dialect.answerKey])) {
+    throw upstreamFailure(502, body, { fault: `an answer without ${dialect.answerKey}` });
+  }
   return observed;
 }
 
@@ -117,8 +125,9 @@ export async function readEvents(
     readonly drain: Pick<Drain, 'count'>;
   },
 ): Promise<void> {
-  if (!isEventStream(exchange)) {
-    decoder.whole(await readJson(exchange));
+  const whole = isEventStream(exchange) ? null : await exchange.bytes(MAX_BYTES);
+  if (whole !== null && !EVENTS.test(whole.toString('latin1', 0, 1000))) {
+    decoder.whole(await readJson({ status: exchange.status, bytes: async () => whole }));
     sink.flush();
     return;
   }
@@ -134,7 +143,8 @@ export async function readEvents(
     events.push(chunk);
     return sink.flush();
   };
-  await readUntil(exchange, response, take, isOver, drain);
+  if (whole === null) await readUntil(exchange, response, take, isOver, drain);
+  else take(whole);
   if (!isOver()) {
     events.end();
     decoder.end();
