@@ -164,7 +164,8 @@ export const HTTP_CODES = {
     request_too_large: 'The body has more bytes than the limit.',
   }),
   ...group('invalid_request', 415, {
-    unsupported_media_type: 'The endpoint requires another Content-Type.',
+    unsupported_media_type:
+      'The endpoint requires another Content-Type, or a body without Content-Encoding.',
   }),
   ...group('invalid_request', 416, {
     range_not_satisfiable: 'The range begins after the end of the file.',

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { KIND_NAMES } from '../config/providers/provider-kind.ts';
-import { codedFailure } from '../failure.ts';
+import { codedFailure, Failure } from '../failure.ts';
 import { redactUrl } from '../schema/faults.ts';
 import { field, integer } from '../schema/fields.ts';
 import type { ConfigEntry } from '../store/config-entry.ts';
@@ -101,6 +101,11 @@ const add = defineAdminCommand({
   examples: ['providers add play --kind sandbox'],
   sample: { name: 'local', kind: 'openai', url: 'http://127.0.0.1:11434/v1' },
   run: async (store, { name: provider, kind = provider, test, model, ...options }, context) => {
+    if (!(KIND_NAMES as readonly string[]).includes(kind)) {
+      const names = KIND_NAMES.join(', ');
+      const message = `kind: expected one of ${names}, received nothing, and "${provider}" is the name of none`;
+      throw new Failure('invalid_request', message, { param: 'kind' });
+    }
     const changes = await catalogChanges(store, context);
     const base = { kind, ...(BASE_URLS[kind] && { baseUrl: BASE_URLS[kind] }) };
     const content = contentOf(options, { settings: base, secrets: {} });

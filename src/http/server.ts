@@ -45,7 +45,11 @@ import { CLIENT_CLOSED_REQUEST, clientLeft } from './transport/client-disconnect
 import { defaultMaxConnections, limitConnections } from './transport/connections.ts';
 import { sendTogether } from './transport/end-of-tick.ts';
 import { parseJsonBodies } from './transport/json-body.ts';
-import { answerMalformedRequest, refuseSecondHost } from './transport/malformed-requests.ts';
+import {
+  answerMalformedRequest,
+  refuseCompressedBodies,
+  requireOneHost,
+} from './transport/malformed-requests.ts';
 import {
   BodyBudget,
   BYTES_PER_BODY_BYTE,
@@ -109,6 +113,7 @@ export async function buildServers(context: AppContext) {
   });
   server.register(async (api) => {
     api.addHook('onRequest', authenticator(context));
+    refuseCompressedBodies(api);
     const budget = limitBodies(api, context, shares);
     if (context.isDeterministic) fixIdentifiers(api);
     if (settings.console) signInRoute(api, context);
@@ -150,6 +155,7 @@ function newServer(context: AppContext, maxConnections: number): FastifyInstance
     // From the first to the last byte of a request: a slow body must end at some time.
     requestTimeout: settings.requestTimeout,
     http: {
+      requireHostHeader: false,
       // Node 20 uses the longer of both timeouts, and checks them at intervals.
       headersTimeout: Math.min(60_000, settings.requestTimeout),
       connectionsCheckingInterval: Math.min(10_000, settings.requestTimeout),
@@ -174,7 +180,7 @@ function newServer(context: AppContext, maxConnections: number): FastifyInstance
   sendContinueAfterHooks(server);
   lingerAfterRefusals(server);
   limitConnections(server, { maxConnections, sendTimeout: settings.sendTimeout });
-  refuseSecondHost(server);
+  requireOneHost(server);
   observeRequests(server, context);
   sendTogether(server);
   return server;

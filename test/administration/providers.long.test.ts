@@ -133,7 +133,10 @@ onOne('says what is wrong, and changes nothing then', async () => {
       /bad failed: status 404: no route/,
     ],
     [words`providers add mine --kind openai --url ${url}`, /there is a provider "mine" already/],
-    [words`providers add bad --url ${url}`, /^oriel: --kind: expected one of openai/],
+    [
+      words`providers add bad --url ${url}`,
+      /^oriel: --kind: expected one of openai.*, received nothing, and "bad" is the name of none/,
+    ],
     [
       words`providers add bad --kind openai --url http://169.254.169.254/v1`,
       /url: .* cloud metadata/,

@@ -85,21 +85,17 @@ it.each([
   [429, { 'retry-after': '60' }, null],
 ])('status %i of one name of a wildcard rests no other name', async (status, headers, code) => {
   const { daemon, upstream } = gateway();
-  const name = `claude-status-${status}`;
-  const ask = (model: string) => send(daemon, 'messages', plainBody('messages', model));
+  const ask = () => send(daemon, 'messages', plainBody('messages', `claude-status-${status}`));
   for (let tries = 0; tries < 2; tries += 1) {
     upstream.play({ refuse: { status, headers, body: {} } });
-    expect((await ask(name)).status).not.toBe(200);
+    expect((await ask()).status).not.toBe(200);
   }
-  const resting = await ask(name);
+  const resting = await ask();
   expect(Number(resting.headers.get('retry-after'))).toBeGreaterThan(0);
   expect(await resting.json()).toMatchObject({ error: { code } });
   expect((await modelsOf('messages', 'claude-sonnet-4', false)).status).toBe(200);
-  const headersOfOwner = { authorization: `Bearer ${OWNER_KEY}` };
-  const models = await fetch(`${daemon.url}/v1/admin/models`, { headers: headersOfOwner });
-  expect(await models.json()).toMatchObject({
-    models: [{}, { id: 'claude-*', routes: [{ resting: {} }] }, {}],
-  });
+  const models = await (await daemon.request('/v1/admin/models')).json();
+  expect(models).toMatchObject({ models: [{}, { routes: [{ resting: {} }] }, {}] });
 });
 
 it("a key's list of models holds for aliases and wildcards", async () => {

@@ -182,8 +182,12 @@ async function report(
   redact: (text: string) => string,
 ): Promise<readonly Reported[]> {
   const late = failed(`no answer within ${seconds} s`, LATE);
-  const found = await withTimeout(run(examined), seconds * 1000, late).catch((error: Error) =>
-    failed(error.message, error instanceof Failure ? UNUSABLE : DEFECT),
+  const found = await withTimeout(run(examined), seconds * 1000, late).catch(
+    (error: NodeJS.ErrnoException) =>
+      failed(
+        error.message,
+        error instanceof Failure || error.code === 'ENOSPC' ? UNUSABLE : DEFECT,
+      ),
   );
   return [found].flat().map(({ text, ...finding }) => {
     return { check: name, ...finding, text: redact(text).slice(0, MAX_TEXT) };

@@ -29,20 +29,36 @@ export function answerMalformedRequest(error: Error & { code?: string }, socket:
   );
 }
 
+const NO_HOST = 'the request has no Host header';
+const TWO_HOSTS = 'the request has more than one Host header';
+
+const CODINGS = /\b(?:gzip|deflate|br|zstd|compress)\b/i;
+
+/** Refuses compressed bodies, which no endpoint decodes (RFC 9110, section 15.5.16). */
+export function refuseCompressedBodies(server: FastifyInstance): void {
+  server.addHook('onRequest', ({ headers }, reply, next) => {
+    const [coding] = CODINGS.exec(headers['content-encoding'] ?? '') ?? [];
+    if (coding === undefined) return next();
+    reply.header('accept-encoding', 'identity');
+    const message = `Content-Encoding: ${coding} is not supported; send the body uncompressed`;
+    next(codedFailure('unsupported_media_type', message));
+  });
+}
+
 /**
- * Refuses requests with two Host headers (RFC 9112, section 3.2). Node uses the first one; a proxy in
- * front may have routed by the second.
+ * Refuses requests with two Host headers, or none in HTTP/1.1 (RFC 9112, section 3.2). Node uses the first
+ * one; a proxy in front may have routed by the second.
  */
-export function refuseSecondHost(server: FastifyInstance): void {
-  server.addHook('onRequest', ({ raw: { rawHeaders } }, reply, next) => {
+export function requireOneHost(server: FastifyInstance): void {
+  server.addHook('onRequest', ({ raw: { rawHeaders, httpVersion } }, reply, next) => {
     let hosts = 0;
     for (let index = 0; index < rawHeaders.length; index += 2) {
       const name = rawHeaders[index]!;
       if (name.length === 4 && name.toLowerCase() === 'host') hosts += 1;
     }
-    if (hosts <= 1) return next();
+    if (hosts === 1 || (hosts === 0 && httpVersion === '1.0')) return next();
     // The next requests on this connection may be for another server.
     reply.header('connection', 'close');
-    next(codedFailure('malformed_request', 'the request has more than one Host header'));
+    next(codedFailure('malformed_request', hosts === 0 ? NO_HOST : TWO_HOSTS));
   });
 }

@@ -248,10 +248,9 @@ export class AuditLog {
 function unavailable(error: unknown): Failure {
   if (error instanceof Failure) return error;
   const reason = error instanceof Error ? error.message : String(error);
-  return codedFailure('audit_unavailable', 'the audit log cannot be written: nothing was done', {
-    detail: reason,
-    cause: error,
-  });
+  const code = (error as NodeJS.ErrnoException | null)?.code;
+  const message = `the audit log cannot be written${code ? ` (${code})` : ''}: nothing was done`;
+  return codedFailure('audit_unavailable', message, { detail: reason, cause: error });
 }
 
 /** The folder of the audit log in a data folder. */

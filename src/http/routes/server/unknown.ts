@@ -29,7 +29,8 @@ export function answerUnknownRoutes(server: FastifyInstance): void {
         `${path} has no method ${request.method}; Allow lists its methods`,
       );
     }
-    throw unknownEndpoint(path, methods.has('/openapi.json'));
+    const [near] = meant(path).filter((one) => patterns!.some(([pattern]) => pattern.test(one)));
+    throw unknownEndpoint(path, methods.has('/openapi.json'), near);
   });
 }
 
@@ -38,11 +39,20 @@ function isWebSocket({ upgrade, 'sec-websocket-key': key }: IncomingHttpHeaders)
   return key !== undefined || upgrade?.toLowerCase() === 'websocket';
 }
 
-/** @param isListed whether this server has the document that lists its endpoints */
-export function unknownEndpoint(path: string, isListed: boolean): Failure {
+/** Paths that a client with the wrong base URL may mean: one that repeats the version, or lacks it. */
+function meant(path: string): string[] {
+  return [path.replace(/^\/v1(?=\/v1\/)/, ''), `/v1${path}`];
+}
+
+/**
+ * @param isListed whether this server has the document that lists its endpoints
+ * @param near an endpoint that the client may mean
+ */
+export function unknownEndpoint(path: string, isListed: boolean, near?: string): Failure {
   const [, words = ''] = /^\/api\/free\/([a-z-]{1,64})$/.exec(path) ?? [];
   const operation = BATCHES.find(({ name }) => words.split('-').includes(name));
   const hints = [
+    near && `check the client's base URL, because ${near} is one`,
     isListed && '/openapi.json lists all endpoints',
     operation && `oriel ${operation.name} is /api/free/${operation.endpoint}`,
   ];

@@ -40,14 +40,43 @@ describe('without an operations listener', () => {
     }
   });
 
-  it('refuses two Host headers with 400, and closes the connection', async () => {
+  it('refuses two Host headers, or none in HTTP/1.1, with 400, and closes the connection', async () => {
     const ask = (headers: string) =>
       answerTo(daemon(), `GET /healthz HTTP/1.1\r\n${headers}\r\n\r\n`);
     const refused = await ask('Host: one.example\r\nhOst: two.example');
     expect(refused).toMatch(/^HTTP\/1\.1 400 /);
     expect(refused).toContain('more than one Host header');
+    expect(await ask('Accept: */*')).toMatch(
+      /^HTTP\/1\.1 400 .*no Host header.*"malformed_request"/s,
+    );
+    expect(await answerTo(daemon(), 'GET /healthz HTTP/1.0\r\n\r\n')).toMatch(/^HTTP\/1\.1 200 /);
     expect(await ask('Host: one.example\r\nConnection: close')).toMatch(/^HTTP\/1\.1 200 /);
   });
+});
+
+describe('requests of misconfigured clients', () => {
+  const daemon = sharedDaemon();
+
+  it.each([
+    ['/v1/v1/messages', '/v1/messages'],
+    ['/chat/completions', '/v1/chat/completions'],
+  ])('%s names %s', async (path, meant) => {
+    const response = await daemon().send(path, {});
+    expect(response.status).toBe(404);
+    expect(await response.text()).toContain(`check the client's base URL, because ${meant} is one`);
+  });
+
+  it.each(['gzip', 'x-gzip', 'br', 'zstd', 'deflate'])(
+    'a body with Content-Encoding %s gets 415, for a key alone',
+    async (coding) => {
+      const headers = { 'content-encoding': coding, 'content-type': 'application/json' };
+      const body = { method: 'POST', headers, body: 'x' };
+      const refused = await daemon().request('/v1/chat/completions', body);
+      expect([refused.status, refused.headers.get('accept-encoding')]).toEqual([415, 'identity']);
+      expect(await refused.text()).toContain('send the body uncompressed');
+      expect((await fetch(`${daemon().url}/v1/chat/completions`, body)).status).toBe(401);
+    },
+  );
 });
 
 describe('with an operations listener', () => {
