@@ -24,11 +24,11 @@ const LOADER_PREFIXES: Readonly<Record<InputFormat, RegExp>> = {
 /**
  * Finds out why an operation failed on some bytes. The message of libvips is not reliable: all threads
  * share its message buffer, so that it may belong to another file. Therefore the bytes are decoded again,
- * and only messages of this format's own loader are used.
+ * and only messages of this format's own loader that both errors have are used.
  */
 export async function diagnose(error: unknown, input: ImageInput): Promise<Failure> {
   if (error instanceof Failure) return error;
-  const text = error instanceof Error ? error.message : String(error);
+  const text = messageOf(error);
   const sniffed = sniff(input.file);
   if (!sniffed || 'unsupported' in sniffed)
     return fileFailure('processing_failed', firstLine(text), error);
@@ -43,10 +43,14 @@ export async function diagnose(error: unknown, input: ImageInput): Promise<Failu
     const message = 'this image needs more memory than it may use';
     return fileFailure('work_exceeds_memory', message, error);
   }
-  if (await decodes(input, format)) {
+  const again = await decodingError(input, format);
+  if (again === null) {
     return fileFailure('processing_failed', firstLine(text), error);
   }
-  const message = text.split('\n').find((line) => LOADER_PREFIXES[format].test(line));
+  const lines = messageOf(again).split('\n');
+  const message = text
+    .split('\n')
+    .find((line) => LOADER_PREFIXES[format].test(line) && lines.includes(line));
   const detail = message ? `: ${message.replace(LOADER_PREFIXES[format], '').trim()}` : '';
   return fileFailure(
     'corrupt_image',
@@ -55,16 +59,19 @@ export async function diagnose(error: unknown, input: ImageInput): Promise<Failu
   );
 }
 
-async function decodes(input: ImageInput, format: InputFormat): Promise<boolean> {
+const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error));
+
+/** The error of decoding a file; null if it can be decoded. */
+async function decodingError(input: ImageInput, format: InputFormat): Promise<unknown> {
   // Loads the decoder: if that fails, the file is not to blame.
   const { sharp, limits } = input;
   const animated = format === 'gif' || format === 'webp';
   try {
     // The bytes may have to be decoded, which may fail again.
     await decodeAll({ sharp, bytes: input.bytes, limits }, { animated });
-    return true;
-  } catch {
-    return false;
+    return null;
+  } catch (error) {
+    return error;
   }
 }
 

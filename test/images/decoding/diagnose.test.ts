@@ -26,6 +26,22 @@ test('a file whose bytes cannot be prepared for the decoder is damaged', async (
   expect(failure).toMatchObject({ code: 'corrupt_image' });
 });
 
+test('a damaged file has no message of another file that failed at the same time', async () => {
+  const whole = await photo({ width: 80, height: 60 }).jpeg().toBuffer();
+  const file = whole.subarray(0, whole.length / 2);
+  const own = 'VipsJpeg: premature end of JPEG image';
+  const other = 'VipsJpeg: Corrupt JPEG data: 1 extraneous bytes before marker 0xdb';
+  const damaged = 'this JPEG image is damaged';
+  for (const [text, message] of [
+    [`${other}\n${own}`, `${damaged}: premature end of JPEG image`],
+    [other, damaged],
+  ]) {
+    expect(await diagnose(new Error(text), { ...INPUT, file, bytes: file })).toMatchObject({
+      ...{ code: 'corrupt_image', message },
+    });
+  }
+});
+
 test('a decoder that cannot be loaded is no damage of the file', async () => {
   const input = failing('sharp', 'no such library');
   await expect(diagnose(new Error('no such library'), input)).rejects.toThrow('no such library');
