@@ -3,10 +3,12 @@ import {
   readdirSync,
   readFileSync,
   renameSync,
+  statfsSync,
   statSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import { getSystemErrorMap } from 'node:util';
 import { makeTemporaryFolder } from '../../temporary.ts';
 import { readAvifColours } from '../avif.ts';
 import { fileFailure } from '../file-error.ts';
@@ -23,16 +25,34 @@ import { checkPrograms, missingPrograms, runProgram } from './run-program.ts';
 /** Bytes of a pixel in a file that a program writes: four channels of sixteen bits. */
 const PIXEL_BYTES = 8;
 
-/** Lets programs work on a file in a folder of their own. @returns the largest file that they write, or null */
+const unwritable = (reason: string) =>
+  fileFailure('processing_failed', `temporary files (TMPDIR) cannot be written: ${reason}`);
+
+/**
+ * Lets programs work on a file in a folder of their own.
+ *
+ * @returns the largest file that they write, or null
+ * @throws Failure processing_failed where the folder cannot be made or its disk is full
+ */
 async function inFolder(
   files: Readonly<Record<string, Uint8Array>>,
   work: (folder: string) => Promise<unknown>,
 ): Promise<Buffer | null> {
-  const { path: folder, remove } = makeTemporaryFolder('program');
+  let remove = () => {};
   try {
+    const made = makeTemporaryFolder('program');
+    const { path: folder } = made;
+    remove = made.remove;
     for (const [name, bytes] of Object.entries(files)) writeFileSync(join(folder, name), bytes);
-    await work(folder);
+    await work(folder).finally(() => {
+      // Programs report it as damage, or not at all. Some file systems count no blocks.
+      const { blocks, bavail } = statfsSync(folder);
+      if (blocks > 0 && bavail === 0) throw unwritable('no space left on device');
+    });
     return keepLargest(folder) ? readFileSync(join(folder, RESULT)) : null;
+  } catch (error) {
+    const reason = getSystemErrorMap().get((error as NodeJS.ErrnoException).errno ?? 0)?.[1];
+    throw reason === undefined ? error : unwritable(reason);
   } finally {
     remove();
   }

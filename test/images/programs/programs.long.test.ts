@@ -252,6 +252,16 @@ describe.skipIf(REASON !== null)(
       expect(error?.code).toBe('timeout');
     });
 
+    test('a folder for temporary files that is missing is no damage of the image', async () => {
+      const line = ['convert', '--format', 'webp', 'a.jxl'];
+      const TMPDIR = join(temporaryFolder(), 'absent');
+      const { error } = await inFolder(line, { 'a.jxl': files['jpeg.jxl'] }, { TMPDIR });
+      expect(error).toEqual({
+        code: 'processing_failed',
+        message: 'temporary files (TMPDIR) cannot be written: no such file or directory',
+      });
+    });
+
     test('a killed command takes its program along, and the next one removes the folder', async () => {
       const [cwd, TMPDIR] = [temporaryFolder(), temporaryFolder()];
       writeFileSync(join(cwd, 'endless.pdf'), endless());
