@@ -50,6 +50,7 @@ const FILE_CODES = {
     text_too_long: 'The text is too long with the values of its placeholders.',
     output_too_large:
       'The output would have more pixels along a side than its format or the limit allows.',
+    larger_than_input: 'The output would be larger than the input, and may not have its bytes.',
     animation_unsupported: 'All frames are requested, but the output format holds only one.',
     timeout: 'The work on the file took longer than its deadline.',
     work_exceeds_deadline: 'The estimated work on the file is longer than its deadline.',
@@ -317,7 +318,6 @@ const LOCAL_CODES = {
     no_audit: 'The data folder has no audit log.',
     cassette_unreadable: 'A recording is no recording, of a newer version, or cut off.',
     cassette_folder: 'The folder of cassettes cannot be read or written.',
-    larger_than_input: 'The output would be larger than the input, and may not have its bytes.',
     output_exists: 'A file exists where the output would be written.',
   }),
   ...group('invalid_request', 409, {

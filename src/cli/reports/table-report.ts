@@ -88,7 +88,8 @@ function searchNotes(data: object | undefined): string[] {
     ssim !== undefined && `SSIM ${ssim.toFixed(4)}`,
     tried.length > 1 && `best of ${tried.length}`,
   ];
-  return [`[${parts.filter(Boolean).join(', ')}]`];
+  const notes = parts.filter(Boolean).join(', ');
+  return notes === '' ? [] : [`[${notes}]`];
 }
 
 /** Reason codes of files without a row: those that were not finished when the batch ended, or need no work. */

@@ -104,6 +104,10 @@ async function optimizeImage(input: ImageInput, options: OptimizeOptions) {
     tried.push(...(data?.tried ?? [attempt]));
   }
   const best = chooseBest(candidates);
+  if (!original && !options.format && options.keepIfSmaller && best.attempt.size >= input.size) {
+    const message = `a ${to.toUpperCase()} of this ${header.format.toUpperCase()} image would not be smaller; choose a format such as webp`;
+    throw fileFailure('larger_than_input', message);
+  }
   const isLarger =
     original && options.keepIfSmaller && !isConverted && best.attempt.size >= original.attempt.size;
   const missed = best.warnings.filter(({ code }) => code === 'target_not_reached');

@@ -6,6 +6,7 @@ import sharp, { type Sharp } from 'sharp';
 import { describe, expect, test } from 'vitest';
 import type { Search } from '../../../src/images/output.ts';
 import { runBatch, runOne } from '../../batch.ts';
+import { bmp } from '../../fixtures/bitmaps.ts';
 import {
   animatedGif,
   animatedPng,
@@ -389,6 +390,17 @@ describe('--keep-if-smaller', () => {
     const run = await resident(['optimize', 'a.jpg', '--out', 'b.png'], { cwd });
     expect(run.status).toBe(1);
     expect(run.out).toContain('larger_than_input');
+  });
+
+  test('refuses a format that is not written, if PNG would not be smaller', async () => {
+    const files = { 'a.bmp': bmp({ width: 1, height: 1, bits: 24, data: Buffer.alloc(4) }) };
+    const batch = await runBatch(['optimize'], files);
+    expect(batch.record('a.bmp').error).toEqual({
+      code: 'larger_than_input',
+      message: 'a PNG of this BMP image would not be smaller; choose a format such as webp',
+    });
+    for (const flags of [['--format', 'png'], ['--no-keep-if-smaller']])
+      expect((await runBatch(['optimize', ...flags], files)).record('a.bmp').format).toBe('png');
   });
 
   test('leaves a file alone in its own place, and replaces others only with --overwrite', async () => {
