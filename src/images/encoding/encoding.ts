@@ -38,8 +38,10 @@ export function checkPixelCount(
   { limits }: ImageInput,
   { width, height, frames }: Size & Pick<Facts, 'frames'>,
 ): void {
-  if (width * height * frames <= limits.pixels * 4) return;
-  const message = `the output would be ${width}x${height} in ${frames} frames`;
+  const most = limits.pixels * 4;
+  if (width * height * frames <= most) return;
+  const size = `${width}x${height}${frames > 1 ? ` in ${frames} frames` : ''}`;
+  const message = `the output would be ${size}, more than ${most / 1e6} megapixels`;
   throw fileFailure('output_too_large', message);
 }
 
