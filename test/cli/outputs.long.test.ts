@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
   chmodSync,
+  chownSync,
   existsSync,
   mkdirSync,
   readFileSync,
@@ -209,6 +210,15 @@ describe('outputs with the same path', () => {
     );
   });
 
+  it.each([
+    ['the folders apart, if that helps', 'sub/a.jpg', true],
+    ['only numbers in one folder', 'a.png', false],
+  ])('come with advice: %s', async (_, other, expected) => {
+    const cwd = await folderWith('a.jpg', other);
+    const message = await refused(words`convert --format webp a.jpg ${other} --out out`, cwd);
+    expect(message.includes('--recursive keeps folders apart')).toBe(expected);
+  });
+
   it('as another input exit with 2', async () => {
     const cwd = await folderWith('1.jpg', '11.jpg', '111.jpg');
     const args = words`rotate --angle 90 1.jpg 11.jpg --name {name}1.{ext}`;
@@ -286,6 +296,15 @@ describe('existing outputs', () => {
     const run = await resident(words`convert --format webp a.jpg --jsonl`, { cwd });
     expect(linesOf(run)).toMatchObject([{ error: { code: 'output_exists' } }]);
     expect(existsSync(join(cwd, 'nowhere'))).toBe(false);
+  });
+
+  it.runIf(process.getuid?.() === 0)('keep their owner if root replaces them', async () => {
+    const cwd = await folderWith('a.jpg');
+    const path = join(cwd, 'a.jpg');
+    chownSync(path, 12_345, 23_456);
+    const run = await resident(words`rotate --angle 90 a.jpg --overwrite -q`, { cwd });
+    expect(run).toMatchObject({ status: 0, stderr: '' });
+    expect(statSync(path)).toMatchObject({ uid: 12_345, gid: 23_456 });
   });
 
   it('are replaced with --overwrite, also in place, and keep their mode', async () => {

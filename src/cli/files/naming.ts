@@ -67,8 +67,13 @@ function isForeignImage(path: string): boolean {
   return foreign && !existsSync(path);
 }
 
-const ADVICE =
-  "--recursive keeps folders apart below --out, and --name '{name}-{index}.{ext}' numbers the files";
+/** How the outputs of two inputs get different paths. */
+function adviceFor(filename: string, other: string): string {
+  const numbers = "--name '{name}-{index}.{ext}' numbers the files";
+  return dirname(filename) === dirname(other)
+    ? numbers
+    : `--recursive keeps folders apart below --out, and ${numbers}`;
+}
 
 /** Assigns a unique path to each output, before the work where the template allows. */
 export class OutputNames {
@@ -121,8 +126,10 @@ export class OutputNames {
    * @throws Failure with code `usage` where another input has claimed it, or is that file
    */
   claim(path: string, input: Input): void {
+    const { filename } = input;
+    const owner = this.#owners.get(identity(path)) ?? filename;
     const conflict = this.#claim(path, input);
-    if (conflict !== null) throw usageFailure(`${conflict}; ${ADVICE}`);
+    if (conflict !== null) throw usageFailure(`${conflict}; ${adviceFor(filename, owner)}`);
   }
 
   /**

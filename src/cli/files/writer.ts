@@ -112,11 +112,12 @@ export class Writer {
     try {
       await this.#prepare(folder);
       const replaced = overwrite ? fs.statSync(path, { throwIfNoEntry: false }) : undefined;
-      const descriptor = fs.openSync(temporary, 'wx');
+      const descriptor = fs.openSync(temporary, 'wx', replaced ? 0o600 : 0o666);
       created = true;
       try {
         await writeContent(descriptor);
         if (replaced) {
+          keepOwner(descriptor, replaced);
           fs.fchmodSync(descriptor, replaced.mode);
           // The new bytes must be on disk before the rename removes the old ones.
           await promisify(fs.fsync)(descriptor);
@@ -143,6 +144,15 @@ export class Writer {
     removeTemporaries(folder);
     this.#prepared.add(folder);
   }
+}
+
+/** Gives a file the owner and group of the one that it replaces, as far as this user may. */
+function keepOwner(descriptor: number, { uid, gid }: fs.Stats): void {
+  const own = fs.fstatSync(descriptor);
+  if (own.uid === uid && own.gid === gid) return;
+  try {
+    fs.fchownSync(descriptor, uid, gid);
+  } catch {}
 }
 
 /** Renames a file unless the name is taken: `link` fails where `rename` would replace the file. */
