@@ -36,6 +36,8 @@ export function readText(path: string, names: readonly string[]): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch {
-    throw usageFailure(`${path}: not UTF-8`);
+    const expected =
+      names.length > 0 ? `; expected a text file, or one of ${names.join(', ')}` : '';
+    throw usageFailure(`${path}: not UTF-8${expected}`);
   }
 }

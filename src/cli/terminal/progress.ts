@@ -63,10 +63,13 @@ const SHOW_CURSOR = '\u001b[?25h';
 const CLEAR_TO_END = '\u001b[K';
 const CLEAR_LINE = '\r\u001b[2K';
 
+/** Whether standard error is a terminal that moves the cursor. */
+const canRedraw = () => process.stderr.isTTY === true && process.env['TERM'] !== 'dumb';
+
 /** A bar with rate and time left where standard error is a terminal; nothing elsewhere. */
 export function startProgress(total: number, wanted: boolean): Progress {
   const { stderr } = process;
-  if (!wanted || !stderr.isTTY || total < 2) return SILENT;
+  if (!wanted || !canRedraw() || total < 2) return SILENT;
   const started = performance.now();
   let done = 0;
   const draw = () => {
@@ -106,7 +109,7 @@ export class Spinner {
 
   /** @param wanted false shows nothing */
   constructor(wanted: boolean) {
-    if (!wanted || !process.stderr.isTTY || process.env['TERM'] === 'dumb') return;
+    if (!wanted || !canRedraw()) return;
     this.#timer = setInterval(() => this.#draw(), REDRAW_MS).unref();
   }
 

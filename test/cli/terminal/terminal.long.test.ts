@@ -166,6 +166,7 @@ describe.runIf(HAS_TERMINAL)('on a terminal (needs script of util-linux)', () =>
     ['a document', 'oriel hash --json *.jpg'],
     ['help', 'oriel convert --help'],
     ['wrong usage', '! oriel convert *.jpg'],
+    ['a terminal that cannot redraw', 'TERM=dumb oriel convert --format png *.jpg'],
   ])('no progress bar is shown for %s', async (_, line) => {
     const cwd = await folderWith(3);
     const { out, status } = await inTerminal(line, { cwd });
