@@ -19,6 +19,8 @@ const USUAL = {
   lossless: 'optional' as 'always' | 'optional' | 'never',
   progressive: false,
   chromaSubsampling: false,
+  /** Most pixels along a side. */
+  side: 65_535,
   /** Whether it holds a colour profile, EXIF or XMP. */
   metadata: true,
 };
@@ -44,6 +46,7 @@ export const FORMATS: Readonly<Record<OutputFormat, FormatTraits>> = {
     mediaType: 'image/jpeg',
     alpha: false,
     grey: true,
+    side: 65_500,
     quality: 80,
     lossless: 'never',
     effort: { min: 0, max: 10, default: 0 },
@@ -65,6 +68,7 @@ export const FORMATS: Readonly<Record<OutputFormat, FormatTraits>> = {
     ...USUAL,
     extensions: ['webp'],
     mediaType: 'image/webp',
+    side: 16_383,
     animation: true,
     quality: 80,
     effort: { min: 0, max: 6, default: 4 },
@@ -73,6 +77,7 @@ export const FORMATS: Readonly<Record<OutputFormat, FormatTraits>> = {
     ...USUAL,
     extensions: ['avif'],
     mediaType: 'image/avif',
+    side: 16_384,
     deep: true,
     quality: 50,
     effort: { min: 0, max: 9, default: 3 },

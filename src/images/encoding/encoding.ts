@@ -23,11 +23,17 @@ export function sameFormat(header: Header): OutputFormat {
 /** Most bytes of EXIF that libexif writes in any format: a segment of JPEG. */
 const MAX_EXIF_BYTES = 65_527;
 
-/** Refuses an output of too many pixels for viewers and for the memory of callers. */
-export function checkOutputSize(input: ImageInput, size: Size & Pick<Facts, 'frames'>): void {
-  const { side } = input.limits;
-  if (Math.max(size.width, size.height) > side) {
-    const message = `the output would be ${size.width}x${size.height}, more than ${side} pixels along a side`;
+/** Refuses an output of too many pixels for its format, for viewers and for the memory of callers. */
+export function checkOutputSize(
+  input: ImageInput,
+  to: OutputFormat,
+  size: Size & Pick<Facts, 'frames'>,
+): void {
+  const { side } = FORMATS[to];
+  const most = Math.min(side, input.limits.side);
+  if (Math.max(size.width, size.height) > most) {
+    const place = side < input.limits.side ? ` of ${to.toUpperCase()}` : '';
+    const message = `the output would be ${size.width}x${size.height}, more than ${most} pixels along a side${place}`;
     throw fileFailure('output_too_large', message);
   }
   checkPixelCount(input, size);

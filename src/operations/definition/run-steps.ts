@@ -224,7 +224,7 @@ export async function runSteps(
   const facts = factsOf(header, selection.frames);
   const context = { alpha: FORMATS[to].alpha };
   const plan = planSteps(input, facts, steps, context);
-  checkOutputSize(input, plan.after);
+  checkOutputSize(input, to, plan.after);
   const held = plan.held / (facts.width * facts.height * facts.frames);
   const work = estimateOutput(input, header, { to, facts: plan.after, held }, encoding);
   input.admit({ ...work, milliseconds: work.milliseconds + plan.milliseconds });

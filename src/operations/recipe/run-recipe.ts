@@ -186,8 +186,8 @@ async function planGroup(
       return () => shared;
     },
     async finish(state, leaf) {
-      checkOutputSize(input, state.facts);
       const { to, encoding } = leaf;
+      checkOutputSize(input, to, state.facts);
       const held = state.held / pixels;
       const work = estimateOutput(input, header, { to, facts: state.facts, held }, encoding);
       milliseconds += work.milliseconds - decoding.milliseconds;
@@ -217,7 +217,7 @@ async function runGroup(
     apply: (progress, step, context) => applyStep(source, progress, step, context),
     share: (progress, size) => shareProgress(input, progress, size),
     async finish(progress, leaf) {
-      checkOutputSize(input, progress.facts);
+      checkOutputSize(input, leaf.to, progress.facts);
       add(leaf, await encodeResult(source, progress, leaf.to, leaf.encoding));
     },
   };

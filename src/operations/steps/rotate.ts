@@ -150,7 +150,7 @@ async function rotateLossless(
     progressive: progressive || 'auto',
     metadata,
   });
-  checkOutputSize(input, { width, height, frames: 1 });
+  checkOutputSize(input, 'jpeg', { width, height, frames: 1 });
   const warnings = [...header.warnings, ...ignoredSettings(options)];
   const whole = lostTrailer ? withTurnedMap(input, header, transform, bytes) : bytes;
   if (lostTrailer && whole === bytes && (metadata === 'all' || hasGainMap(input.file))) {

@@ -66,7 +66,7 @@ export const montageSheet: ThreadOperation<SheetOptions> = {
   name: 'montage-sheet',
   async run(input, { layout, cells, format, encoding, font, color }) {
     const size = sheetSize(layout, cells.length);
-    checkOutputSize(input, { ...size, frames: 1 });
+    checkOutputSize(input, format, { ...size, frames: 1 });
     input.admit(forPixels(size.width * size.height, 16, 0.3));
     const background = parseColour(encoding.background);
     const { cell, gap, labelSize, columns } = layout;

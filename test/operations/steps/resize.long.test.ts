@@ -417,6 +417,24 @@ describe('inputs', () => {
   }
 });
 
+test.each([
+  ['webp', 16_383],
+  ['avif', 16_384],
+  ['jpeg', 65_500],
+])('an output beyond the sides of %s fails before any work', async (format, most) => {
+  const files = { 'a.png': await png(photo({ width: 1, height: 1 })) };
+  const args = ['resize', '--height', '1', '--fit', 'fill', '--enlarge', '--format', format];
+  const resized = async (width: number) => {
+    const sides = ['--width', String(width), '--max-side', '65535'];
+    return (await runBatch([...args, ...sides], files)).record('a.png');
+  };
+  expect(await resized(most)).toMatchObject({ width: most, height: 1 });
+  expect((await resized(most + 1)).error).toEqual({
+    code: 'output_too_large',
+    message: `the output would be ${most + 1}x1, more than ${most} pixels along a side of ${format.toUpperCase()}`,
+  });
+});
+
 test('an output beyond the limit fails only its file', async () => {
   const frames = Array.from({ length: 30 }, (_, index) =>
     painted({ width: 30, height: 20 }, (x) => [index * 8, x, 0]),
