@@ -7,7 +7,7 @@ import { printable } from '../../operations/batch/filename.ts';
 import { digestFile } from '../../operations/cache/file-identity.ts';
 import type { NamedImages } from '../../operations/definition/job.ts';
 import type { Operation, Variable } from '../../operations/definition/operation.ts';
-import { type Flags, usageFailure } from '../command/command.ts';
+import { type Flags, flagOf, usageFailure } from '../command/command.ts';
 import { findInputs, type Input } from '../files/inputs.ts';
 import { OutputNames } from '../files/naming.ts';
 import type { Head } from '../reports/report.ts';
@@ -161,10 +161,11 @@ function namedImages(
   paths: ReadonlyMap<string, string>,
   { options, limits }: Pick<Choices, 'options' | 'limits'>,
 ): NamedImages {
-  const { profile } = options as { readonly profile?: string };
+  const flags = new Map(Object.entries(options).map(([key, value]) => [value, flagOf(key)]));
   return Object.fromEntries(
     [...paths].map(([name, path]) => {
-      const option = name === profile ? 'profile' : 'image';
+      // An image of a recipe has no flag.
+      const option = flags.get(name) ?? 'image';
       checkExists(path, option);
       const digest = digestFile(path, limits.fileBytes);
       if (digest) return [name, { path, sha256: digest.sha256 }];

@@ -376,9 +376,9 @@ describe('faults are named before any work', () => {
     [['--text', 'x', '--size', '20', '--scale', '0.2'], '--size'],
     [['--text', 'x', '--font', '<b>'], '--font'],
     [['--text', 'x', '--font', 'Inter 1e9px @wght=1'], '--font'],
-    [['--image', 'missing.png'], 'image'],
-    [['--image', '.'], 'image'],
-    [['--image', '/dev/zero'], 'image'],
+    [['--image', 'missing.png'], '--image'],
+    [['--image', '.'], '--image'],
+    [['--image', '/dev/zero'], '--image'],
   ])('%j: %s', async (flags, name) => {
     await expect(runBatch(['overlay', ...flags], { 'a.png': base })).rejects.toThrow(`${name}: `);
   });
