@@ -2,6 +2,7 @@ import { secretsOf } from '../config/providers/provider-kinds.ts';
 import type { Config } from '../config/settings/schema.ts';
 import { CassetteUpstream } from '../exchanges/cassettes/upstream.ts';
 import { type Mask, maskOf } from '../exchanges/secrets.ts';
+import { getOrInsert } from '../get-or-insert.ts';
 import type { Upstream } from '../upstream/response.ts';
 import type { Start } from './start.ts';
 
@@ -9,12 +10,7 @@ const MASKS = new WeakMap<Config['providers'], Mask>();
 
 /** The mask of the secrets of all providers. Made once for each loaded configuration. */
 function maskFor(providers: Config['providers']): Mask {
-  let mask = MASKS.get(providers);
-  if (mask === undefined) {
-    mask = maskOf(Object.values(providers).flatMap(secretsOf));
-    MASKS.set(providers, mask);
-  }
-  return mask;
+  return getOrInsert(MASKS, providers, () => maskOf(Object.values(providers).flatMap(secretsOf)));
 }
 
 /** The recordings of the configuration; null without. @throws Failure where they cannot be used */

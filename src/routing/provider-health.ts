@@ -1,3 +1,5 @@
+import { getOrInsert } from '../get-or-insert.ts';
+
 /** A failed attempt at a provider, without secrets. */
 export interface ProviderFailure {
   /** Milliseconds since the epoch. */
@@ -54,11 +56,10 @@ export class ProviderHealth {
   }
 
   #countersOf(provider: string): Counters {
-    let counters = this.#providers.get(provider);
-    if (counters === undefined) {
-      counters = { attempts: 0, lastSuccess: null, failures: [] };
-      this.#providers.set(provider, counters);
-    }
-    return counters;
+    return getOrInsert(this.#providers, provider, () => ({
+      attempts: 0,
+      lastSuccess: null,
+      failures: [],
+    }));
   }
 }

@@ -2,6 +2,7 @@ import { isIPv6 } from 'node:net';
 import { secretsOf } from '../config/providers/provider-kinds.ts';
 import type { Config } from '../config/settings/schema.ts';
 import { Failure } from '../failure.ts';
+import { getOrInsert } from '../get-or-insert.ts';
 
 /** Replacement of a key, or of a part of it. */
 export const REDACTED_KEY = '[key]';
@@ -202,10 +203,7 @@ const REDACTORS = new WeakMap<Config['providers'], (text: string) => string>();
  * other's key. Made once for each loaded configuration.
  */
 export function secretsRedactor(providers: Config['providers']): (text: string) => string {
-  let redact = REDACTORS.get(providers);
-  if (redact === undefined) {
-    redact = keysRedactor(Object.values(providers).flatMap(secretsOf));
-    REDACTORS.set(providers, redact);
-  }
-  return redact;
+  return getOrInsert(REDACTORS, providers, () =>
+    keysRedactor(Object.values(providers).flatMap(secretsOf)),
+  );
 }

@@ -1,7 +1,8 @@
 import { routesOf } from '../config/catalog/catalog.ts';
 import { upstreamModelOf } from '../config/catalog/model-names.ts';
 import type { Model } from '../config/settings/schema.ts';
-import { Failure } from '../failure.ts';
+import { codedFailure, Failure } from '../failure.ts';
+import { getOrInsert } from '../get-or-insert.ts';
 
 /** A provider of the catalog that serves a model. */
 export interface Route {
@@ -29,11 +30,9 @@ export function routeCandidates<ModelType extends Model>(
   model: ModelType,
   part: string | null = null,
 ): readonly RouteCandidate<ModelType['routes'][number]>[] {
-  let candidates = candidatesOfModels.get(model);
-  if (!candidates) {
-    candidates = routesOf<Model>(model).map((route) => ({ route, name: nameOf(route) }));
-    candidatesOfModels.set(model, candidates);
-  }
+  const candidates = getOrInsert(candidatesOfModels, model, () =>
+    routesOf<Model>(model).map((route) => ({ route, name: nameOf(route) })),
+  );
   if (part === null) return candidates;
   return candidates.map(({ route }) => {
     const named = { ...route, model: upstreamModelOf(route, part) };
@@ -57,5 +56,5 @@ export function sentTo({ route, model = route.model }: RouteCandidate<Route>): R
 export function unknownToProvider(error: unknown, id: string, name: string): unknown {
   if (!(error instanceof Failure) || error.code !== 'upstream_not_found') return error;
   const message = `no provider of ${id} has a model ${JSON.stringify(name)}`;
-  return new Failure('invalid_request', message, { param: 'model', code: 'model_not_found' });
+  return codedFailure('model_not_found', message, { param: 'model' });
 }

@@ -1,3 +1,4 @@
+import { getOrInsert } from '../get-or-insert.ts';
 import {
   type Grammar,
   type Lexicon,
@@ -66,11 +67,11 @@ export class Hits {
 
   /** Whether a term of a class is in a sentence. */
   isInSentence(termClass: TermClass, sentence: number): boolean {
-    let sentences = this.#sentences.get(termClass);
-    if (sentences === undefined) {
-      sentences = new Set(this.of(termClass).map(({ start }) => this.#words[start]!.sentence));
-      this.#sentences.set(termClass, sentences);
-    }
+    const sentences = getOrInsert(
+      this.#sentences,
+      termClass,
+      () => new Set(this.of(termClass).map(({ start }) => this.#words[start]!.sentence)),
+    );
     return sentences.has(sentence);
   }
 

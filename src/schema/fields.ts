@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { Failure } from '../failure.ts';
+import { getOrInsert } from '../get-or-insert.ts';
 
 /** An object schema with its properties, from which flags, form fields and help derive. */
 export type ObjectSchema<Output = unknown> = v.GenericSchema<Record<string, unknown>, Output> & {
@@ -202,14 +203,11 @@ const fieldsBySchema = new WeakMap<object, readonly Field[]>();
 
 /** The properties of a flat object schema, in their declared order. */
 export function fieldsOf(schema: ObjectSchema): readonly Field[] {
-  let fields = fieldsBySchema.get(schema);
-  if (!fields) {
-    fields = Object.entries(schema.entries).map(([name, entry]) =>
+  return getOrInsert(fieldsBySchema, schema, () =>
+    Object.entries(schema.entries).map(([name, entry]) =>
       describeField(name, entry as v.GenericSchema),
-    );
-    fieldsBySchema.set(schema, fields);
-  }
-  return fields;
+    ),
+  );
 }
 
 /** The message for a value of the wrong type or range. */

@@ -1,3 +1,5 @@
+import { getOrInsert } from '../get-or-insert.ts';
+
 export const PERIODS = ['day', 'week', 'month'] as const;
 export type Period = (typeof PERIODS)[number];
 
@@ -21,13 +23,7 @@ const MAX_OFFSET = 16 * 3_600_000;
 const formats = new Map<string, Intl.DateTimeFormat>();
 
 function formatOf(timeZone: string): Intl.DateTimeFormat {
-  let format = formats.get(timeZone);
-  if (!format) {
-    // The store may be opened by a Node whose time zone data has not the zone.
-    format = newFormat(timeZoneNamed(timeZone) ?? 'UTC');
-    formats.set(timeZone, format);
-  }
-  return format;
+  return getOrInsert(formats, timeZone, () => newFormat(timeZoneNamed(timeZone) ?? 'UTC'));
 }
 
 function newFormat(timeZone: string): Intl.DateTimeFormat {
@@ -119,11 +115,7 @@ const latest = new Map<string, Map<Period, CalendarWindow>>();
  * @param timeZone a name that `timeZoneNamed` returned
  */
 export function calendarWindow(timeZone: string, period: Period, at: number): CalendarWindow {
-  let windows = latest.get(timeZone);
-  if (!windows) {
-    windows = new Map();
-    latest.set(timeZone, windows);
-  }
+  const windows = getOrInsert(latest, timeZone, () => new Map());
   const known = windows.get(period);
   if (known && at >= known.start && at < known.end) return known;
   const computed = computeWindow(timeZone, period, at);

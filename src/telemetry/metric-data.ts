@@ -1,3 +1,4 @@
+import { getOrInsert } from '../get-or-insert.ts';
 import { Attributes, jsonText } from './attributes.ts';
 
 /** A metric of the registry with all its values. */
@@ -97,11 +98,13 @@ function histogramPoints(
   for (const { metricName = '', labels, value } of values) {
     const { le, ...own } = labels;
     const identity = JSON.stringify(own);
-    let point = points.get(identity);
-    if (point === undefined) {
-      point = { labels: own, bounds: [], cumulative: [], sum: 0, count: 0 };
-      points.set(identity, point);
-    }
+    const point = getOrInsert(points, identity, () => ({
+      labels: own,
+      bounds: [],
+      cumulative: [],
+      sum: 0,
+      count: 0,
+    }));
     if (metricName.endsWith('_sum')) point.sum = value;
     else if (metricName.endsWith('_count')) point.count = value;
     else if (typeof le === 'number') {

@@ -1,6 +1,7 @@
 import type * as undici from 'undici';
 import type { Dispatcher } from 'undici';
 import { Failure } from '../failure.ts';
+import { getOrInsert } from '../get-or-insert.ts';
 import { decompressed } from './decompressed-response.ts';
 import { abortedFailure } from './failures.ts';
 import {
@@ -123,12 +124,7 @@ export class UpstreamClient {
     // A proxy would resolve the name again, past the policy.
     if (networkPolicy !== undefined) return this.#guardedDispatcher(networkPolicy, connect);
     if (proxy !== undefined) return this.#proxiedDispatcher(proxy, connect);
-    let dispatcher = this.#dispatchers.get(connect);
-    if (dispatcher === undefined) {
-      dispatcher = newDispatcher({ timeout: connect });
-      this.#dispatchers.set(connect, dispatcher);
-    }
-    return dispatcher;
+    return getOrInsert(this.#dispatchers, connect, () => newDispatcher({ timeout: connect }));
   }
 
   #proxiedDispatcher(proxy: string, connect: number): Dispatcher {

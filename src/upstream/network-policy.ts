@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import { domainToASCII } from 'node:url';
 import ipaddr from 'ipaddr.js';
+import { getOrInsert } from '../get-or-insert.ts';
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
 type Range = readonly [address: Address, bits: number];
@@ -167,12 +168,7 @@ const POLICIES = new WeakMap<NetworkSettings, NetworkPolicy>();
 
 /** The policy of a configuration; always the same instance, so that the client can reuse connections. */
 export function networkPolicyOf(settings: NetworkSettings): NetworkPolicy {
-  let policy = POLICIES.get(settings);
-  if (policy === undefined) {
-    policy = new NetworkPolicy(settings);
-    POLICIES.set(settings, policy);
-  }
-  return policy;
+  return getOrInsert(POLICIES, settings, () => new NetworkPolicy(settings));
 }
 
 /** IANA assigns global addresses from 2000::/3 only. */

@@ -1,6 +1,7 @@
 import { type Dirent, lstatSync, readdirSync, type Stats, statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { basename, dirname, extname, isAbsolute, join, relative, resolve, sep } from 'node:path';
+import { getOrInsert } from '../../get-or-insert.ts';
 import { IMAGE_EXTENSIONS, READABLE_EXTENSIONS } from '../../images/formats.ts';
 import type { TextVariables } from '../../images/input.ts';
 import { usageFailure } from '../command/command.ts';
@@ -98,12 +99,11 @@ async function glob(pattern: string, base: string): Promise<string[]> {
   const linked = new Map<string, boolean>();
   const isLinked = (folder: string): boolean => {
     if (!isInside(base, folder) || folder === base) return false;
-    let is = linked.get(folder);
-    if (is === undefined) {
-      is = lstatSync(folder).isSymbolicLink() || isLinked(dirname(folder));
-      linked.set(folder, is);
-    }
-    return is;
+    return getOrInsert(
+      linked,
+      folder,
+      () => lstatSync(folder).isSymbolicLink() || isLinked(dirname(folder)),
+    );
   };
   // As in a shell, `**` follows no link, which could lead anywhere, and back here.
   const matches = pattern.includes('**')

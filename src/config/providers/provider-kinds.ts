@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { getOrInsert } from '../../get-or-insert.ts';
 import { field } from '../../schema/fields.ts';
 import type { DeepReadonly } from '../../schema/json.ts';
 import { azure } from './azure.ts';
@@ -185,12 +186,9 @@ const SECRETS = new WeakMap<Provider, readonly string[]>();
 
 /** What no client and no log may see of a provider: keys, values of headers and query, the proxy's credentials. */
 export function secretsOf(provider: Provider): readonly string[] {
-  let secrets = SECRETS.get(provider);
-  if (secrets === undefined) {
-    secrets = isRemote(provider) ? [...keysOf(provider), ...otherSecrets(provider)] : [];
-    SECRETS.set(provider, secrets);
-  }
-  return secrets;
+  return getOrInsert(SECRETS, provider, () =>
+    isRemote(provider) ? [...keysOf(provider), ...otherSecrets(provider)] : [],
+  );
 }
 
 /** Headers and parameters whose values are none: errors of providers quote some of them. */

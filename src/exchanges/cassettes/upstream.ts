@@ -1,5 +1,6 @@
 import { appendFile } from 'node:fs/promises';
 import { codedFailure, type Failure } from '../../failure.ts';
+import { getOrInsert } from '../../get-or-insert.ts';
 import type { UpstreamRequest } from '../../upstream/request.ts';
 import type { Upstream, UpstreamResponse } from '../../upstream/response.ts';
 import { canonicalRequest, keyOf } from '../canonical-request.ts';
@@ -153,12 +154,7 @@ export class CassetteUpstream implements Upstream {
   }
 
   #sequence(key: string): Sequence {
-    let sequence = this.#sequences.get(key);
-    if (sequence === undefined) {
-      sequence = { files: [], count: 0, last: null };
-      this.#sequences.set(key, sequence);
-    }
-    return sequence;
+    return getOrInsert(this.#sequences, key, () => ({ files: [], count: 0, last: null }));
   }
 
   /** The answer of a cassette; null where it was removed or damaged since the start. */

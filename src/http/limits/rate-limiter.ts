@@ -1,4 +1,5 @@
 import { codedFailure, type Failure } from '../../failure.ts';
+import { getOrInsert } from '../../get-or-insert.ts';
 import { SLOTS, SlidingMinute } from './sliding-minute.ts';
 
 /** The state of a client's limit, for the headers of its responses. */
@@ -52,11 +53,7 @@ export class RateLimiter {
   take(key: string, limit: number, counts = true, share = limit): RateLimitState {
     const now = Math.floor(this.#now());
     this.#sweep(Math.floor(now / 1000));
-    let minute = this.#minutes.get(key);
-    if (!minute) {
-      minute = new SlidingMinute(now);
-      this.#minutes.set(key, minute);
-    }
+    const minute = getOrInsert(this.#minutes, key, () => new SlidingMinute(now));
     const total = minute.totalAt(now);
     if (!counts) {
       const remaining = Math.max(0, share - total);

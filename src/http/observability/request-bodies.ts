@@ -1,6 +1,7 @@
 import { createContext, Script } from 'node:vm';
 import type { FastifyRequest } from 'fastify';
 import type { Config } from '../../config/settings/schema.ts';
+import { getOrInsert } from '../../get-or-insert.ts';
 import type { KeptBodies } from '../../store/account.ts';
 import type { RequestBodies } from '../../store/requests/record.ts';
 import type { KeyHolder } from '../../store/store.ts';
@@ -54,12 +55,9 @@ function mayKeep({ requests, models }: BodySettings, { key, account }: KeyHolder
   const own = key.bodies ?? account.bodies;
   if (own !== undefined) return own !== 'off';
   if (requests.bodies !== 'off') return true;
-  let isKept = KEEPING.get(models);
-  if (isKept === undefined) {
-    isKept = Object.values(models).some(({ requestBodies = 'off' }) => requestBodies !== 'off');
-    KEEPING.set(models, isKept);
-  }
-  return isKept;
+  return getOrInsert(KEEPING, models, () =>
+    Object.values(models).some(({ requestBodies = 'off' }) => requestBodies !== 'off'),
+  );
 }
 
 /** Begins to copy the answer to a request, if it may be kept. */

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { Failure } from '../../failure.ts';
+import { getOrInsert } from '../../get-or-insert.ts';
 import { tryParseJson } from '../../schema/json.ts';
 import { objectOf, textOf } from '../../schema/untrusted.ts';
 import { askIdentityService as ask, Renewed, refusedIdentity as refused } from '../credentials.ts';
@@ -186,10 +187,9 @@ const SESSIONS = new Map<string, Renewed<AwsSession>>();
 /** The sessions of an identity, which all requests of the process share. */
 export function sessionsOf(identity: AwsIdentity): Renewed<AwsSession> {
   const key = JSON.stringify(identity);
-  let sessions = SESSIONS.get(key);
-  if (sessions === undefined) {
-    sessions = new Renewed((upstream) => openSession({ ...identity, upstream }));
-    SESSIONS.set(key, sessions);
-  }
-  return sessions;
+  return getOrInsert(
+    SESSIONS,
+    key,
+    () => new Renewed((upstream) => openSession({ ...identity, upstream })),
+  );
 }
