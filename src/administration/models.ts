@@ -5,7 +5,7 @@ import {
   PRICED_PROVIDERS,
 } from '../config/providers/provider-kind.ts';
 import { Failure } from '../failure.ts';
-import { field, integer, number } from '../schema/fields.ts';
+import { integer, number, optional, withDefault } from '../schema/fields.ts';
 import { listOf, objectOf } from '../schema/untrusted.ts';
 import { toCredits } from '../store/credits.ts';
 import { defineAdminCommand } from './admin-command.ts';
@@ -26,29 +26,26 @@ type Json = Readonly<Record<string, unknown>>;
 const price = (unit: string) => v.optional(credits(`credits per ${unit}`, '0'));
 
 const text = (maxLength: number, description: string, expects?: string) =>
-  v.optional(
-    field(v.pipe(v.string(), v.nonEmpty(), v.maxLength(maxLength)), description, {
-      expects: expects ?? `a text of at most ${maxLength} characters`,
-    }),
-  );
+  optional(v.pipe(v.string(), v.nonEmpty(), v.maxLength(maxLength)), description, {
+    expects: expects ?? `a text of at most ${maxLength} characters`,
+  });
 
 export const modelSettings = {
   alias: v.optional(aliasesOrNone('further names for it')),
-  priority: v.optional(
-    field(number(0, 1_000_000), 'the route of the highest priority is tried first (1)'),
+  priority: optional(number(0, 1_000_000), 'the route of the highest priority is tried first (1)'),
+  weight: optional(
+    number(0, 1_000_000),
+    "the route's share of requests among those of its priority",
   ),
-  weight: v.optional(
-    field(number(0, 1_000_000), "the route's share of requests among those of its priority"),
+  order: optional(v.picklist(['latency', 'cost']), 'which route of a priority is tried first'),
+  inputCost: optional(
+    number(0),
+    'what the provider charges for a million tokens of input, for order cost',
   ),
-  order: v.optional(
-    field(v.picklist(['latency', 'cost']), 'which route of a priority is tried first'),
-  ),
-  inputCost: v.optional(
-    field(number(0), 'what the provider charges for a million tokens of input, for order cost'),
-  ),
-  outputCost: v.optional(field(number(0), 'and for a million tokens of output')),
-  routeWindow: v.optional(
-    field(integer(1), 'tokens that the route can read, if fewer than those of the model'),
+  outputCost: optional(number(0), 'and for a million tokens of output'),
+  routeWindow: optional(
+    integer(1),
+    'tokens that the route can read, if fewer than those of the model',
   ),
   dialect: text(
     64,
@@ -59,8 +56,8 @@ export const modelSettings = {
   cachedInputPrice: price('million tokens of input from a cache'),
   outputPrice: price('million tokens of output'),
   price: price('image, video, search or request, for models of other types'),
-  contextWindow: v.optional(field(integer(1), 'tokens that it can read')),
-  maxOutputTokens: v.optional(field(integer(1), 'tokens of its largest response')),
+  contextWindow: optional(integer(1), 'tokens that it can read'),
+  maxOutputTokens: optional(integer(1), 'tokens of its largest response'),
   description: text(2000, 'description in the catalog'),
 };
 
@@ -166,19 +163,19 @@ const add = defineAdminCommand({
     name,
     provider: entryName('name of the provider'),
     model: v.optional(upstreamModel("the provider's name of the model; by default the same")),
-    type: v.optional(
-      field(v.picklist(MODEL_TYPES), 'what it makes; by default that of the catalog, or text'),
+    type: optional(
+      v.picklist(MODEL_TYPES),
+      'what it makes; by default that of the catalog, or text',
     ),
     ...modelSettings,
-    pricesOf: v.optional(
-      field(
-        v.picklist(PRICED_PROVIDERS),
-        'provider of the prices in the catalog; by default the one of the address',
-      ),
+    pricesOf: optional(
+      v.picklist(PRICED_PROVIDERS),
+      'provider of the prices in the catalog; by default the one of the address',
     ),
-    creditsPerUnit: v.optional(
-      field(number(0.000001, 1_000_000), 'credits for a US dollar of the catalog'),
+    creditsPerUnit: withDefault(
+      number(0.000001, 1_000_000),
       1,
+      'credits for a US dollar of the catalog',
     ),
   }),
   result: v.object({ ...modelRecordShape.entries, isPriced: v.boolean() }),

@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { KIND_NAMES } from '../config/providers/provider-kind.ts';
 import { codedFailure, Failure } from '../failure.ts';
 import { redactUrl } from '../schema/faults.ts';
-import { field, integer } from '../schema/fields.ts';
+import { field, integer, optional, withDefault } from '../schema/fields.ts';
 import type { ConfigEntry } from '../store/config-entry.ts';
 import { defineAdminCommand } from './admin-command.ts';
 import { defined, requireChange } from './budget-options.ts';
@@ -33,15 +33,13 @@ const name = entryName('name of the provider, of your choice');
 const setting = (description: string) => field(v.pipe(v.string(), v.maxLength(1024)), description);
 
 const settings = {
-  url: v.optional(
-    field(
-      v.pipe(v.string(), v.maxLength(2048)),
-      "base URL of its interface; that of the kind's own service by default",
-      {
-        secret: 'url',
-        expects: 'an http or https URL without credentials, query and fragment',
-      },
-    ),
+  url: optional(
+    v.pipe(v.string(), v.maxLength(2048)),
+    "base URL of its interface; that of the kind's own service by default",
+    {
+      secret: 'url',
+      expects: 'an http or https URL without credentials, query and fragment',
+    },
   ),
   key: v.optional(
     secret('API key; none removes it', KEY, 'printable ASCII characters without spaces'),
@@ -55,7 +53,7 @@ const settings = {
   project: v.optional(setting('project of Vertex')),
   location: v.optional(setting('location of Vertex, such as europe-west1')),
   keyFile: v.optional(setting("the server's file with a service account's key for Vertex")),
-  concurrency: v.optional(field(integer(1, 10_000), 'media tasks that run at it at once')),
+  concurrency: optional(integer(1, 10_000), 'media tasks that run at it at once'),
 };
 
 type Settings = v.InferOutput<v.ObjectSchema<typeof settings, undefined>>;
@@ -89,11 +87,9 @@ const add = defineAdminCommand({
   positionals: ['name'],
   options: v.strictObject({
     name,
-    kind: v.optional(
-      field(v.picklist(KIND_NAMES), 'its interface; by default the one that its name is'),
-    ),
+    kind: optional(v.picklist(KIND_NAMES), 'its interface; by default the one that its name is'),
     ...settings,
-    test: v.optional(field(v.boolean(), 'add it only if it answers'), false),
+    test: withDefault(v.boolean(), false, 'add it only if it answers'),
     model: v.optional(upstreamModel('model for the test')),
   }),
   result: v.object({ ...providerShape.entries, test: v.nullable(testShape) }),

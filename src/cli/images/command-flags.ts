@@ -5,7 +5,7 @@ import { compareFields } from '../../operations/tools/compare.ts';
 import { duplicatesFields } from '../../operations/tools/duplicates.ts';
 import { faviconFields } from '../../operations/tools/favicon.ts';
 import { montageFields } from '../../operations/tools/montage.ts';
-import { field, integer } from '../../schema/fields.ts';
+import { integer, optional, withDefault } from '../../schema/fields.ts';
 import { flag, textField, textFlag } from '../command/command.ts';
 
 /** How images are compared. */
@@ -29,12 +29,11 @@ export const montageFlags = v.strictObject({
     'a file ending in .jpg, .png, .webp, .avif, .gif or .tiff',
     { short: 'o', path: true },
   ),
-  rows: v.optional(
-    field(integer(1, 1000), 'rows of a sheet; default as many as --max-side allows'),
-  ),
-  sort: v.optional(
-    field(v.picklist(['name', 'given']), 'order of images: by name (2 before 10), or as given'),
+  rows: optional(integer(1, 1000), 'rows of a sheet; default as many as --max-side allows'),
+  sort: withDefault(
+    v.picklist(['name', 'given']),
     'name',
+    'order of images: by name (2 before 10), or as given',
   ),
   ...montageFields,
   format: v.optional(formatField('output format; default that of --out')),
@@ -61,7 +60,7 @@ export const faviconOptions = v.strictObject({
 /** Options of `oriel srcset`. */
 export const srcsetOptions = v.strictObject({
   ...srcsetFields,
-  snippet: v.optional(field(v.picklist(['html', 'json', 'none']), 'what to print'), 'html'),
+  snippet: withDefault(v.picklist(['html', 'json', 'none']), 'html', 'what to print'),
   snippetOut: textFlag('write the snippets to this file, and print the report', 'a file', {
     path: true,
   }),

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { field, integer, number } from '../../schema/fields.ts';
+import { field, integer, number, optional, withDefault } from '../../schema/fields.ts';
 import { byteSize } from '../byte-size.ts';
 import { colourField } from '../colour.ts';
 import { OUTPUT_FORMATS, type OutputFormat } from '../formats.ts';
@@ -17,68 +17,58 @@ export const formatField = (description: string) =>
 
 /** The options of every operation that writes an image. */
 export const encodingFields = {
-  quality: v.optional(
-    field(
-      integer(1, 100),
-      'encoder quality: jpeg and webp 80, jxl 85, avif 50; png, gif and tiff have none',
-    ),
+  quality: optional(
+    integer(1, 100),
+    'encoder quality: jpeg and webp 80, jxl 85, avif 50; png, gif and tiff have none',
   ),
-  targetSsim: v.optional(
-    field(
-      number(0.5, 1),
-      'find the smallest file with this SSIM against the source, by quality (jpeg, webp, avif, jxl) or palette (png, gif)',
-    ),
+  targetSsim: optional(
+    number(0.5, 1),
+    'find the smallest file with this SSIM against the source, by quality (jpeg, webp, avif, jxl) or palette (png, gif)',
   ),
-  targetSize: v.optional(
-    field(byteSize(), 'find the best quality (or palette of png and gif) up to this size'),
+  targetSize: optional(
+    byteSize(),
+    'find the best quality (or palette of png and gif) up to this size',
   ),
-  lossless: v.optional(field(v.boolean(), 'lossless webp, avif or jxl'), false),
-  nearLossless: v.optional(
-    field(v.boolean(), 'near-lossless webp; quality is from 0, and 60 by default'),
+  lossless: withDefault(v.boolean(), false, 'lossless webp, avif or jxl'),
+  nearLossless: withDefault(
+    v.boolean(),
     false,
+    'near-lossless webp; quality is from 0, and 60 by default',
   ),
-  colors: v.optional(field(integer(2, 256), 'number of colours of a png or gif')),
-  dither: v.optional(
-    field(number(0, 1), 'strength of dithering when colours are reduced; 1 by default'),
+  colors: optional(integer(2, 256), 'number of colours of a png or gif'),
+  dither: optional(number(0, 1), 'strength of dithering when colours are reduced; 1 by default'),
+  effort: optional(
+    integer(0, 10),
+    'CPU effort for smaller files: webp up to 6, avif, png and jxl up to 9, gif from 1; from 7 on, jpeg uses mozjpeg',
   ),
-  effort: v.optional(
-    field(
-      integer(0, 10),
-      'CPU effort for smaller files: webp up to 6, avif, png and jxl up to 9, gif from 1; from 7 on, jpeg uses mozjpeg',
-    ),
-  ),
-  chromaSubsampling: v.optional(
-    field(v.picklist(['auto', '4:2:0', '4:4:4']), 'colour resolution of jpeg and avif'),
+  chromaSubsampling: withDefault(
+    v.picklist(['auto', '4:2:0', '4:4:4']),
     'auto',
+    'colour resolution of jpeg and avif',
   ),
-  progressive: v.optional(field(v.boolean(), 'progressive jpeg, interlaced png or gif'), false),
+  progressive: withDefault(v.boolean(), false, 'progressive jpeg, interlaced png or gif'),
   background: v.optional(
     colourField('background of transparent images, if the format has no transparency'),
     'white',
   ),
-  metadata: v.optional(
-    field(v.picklist(METADATA_POLICIES), 'metadata to keep: EXIF, XMP, IPTC and colour profile'),
+  metadata: withDefault(
+    v.picklist(METADATA_POLICIES),
     'none',
+    'metadata to keep: EXIF, XMP, IPTC and colour profile',
   ),
-  profile: v.optional(
-    field(
-      v.pipe(v.string(), v.nonEmpty(), v.maxLength(4096)),
-      'convert colours to srgb, p3 (Display P3), adobe-rgb, cmyk (jpeg and tiff) or an ICC file, and embed it',
-      { expects: 'srgb, p3, adobe-rgb, cmyk or a file', path: true },
-    ),
+  profile: optional(
+    v.pipe(v.string(), v.nonEmpty(), v.maxLength(4096)),
+    'convert colours to srgb, p3 (Display P3), adobe-rgb, cmyk (jpeg and tiff) or an ICC file, and embed it',
+    { expects: 'srgb, p3, adobe-rgb, cmyk or a file', path: true },
   ),
-  intent: v.optional(
-    field(
-      v.picklist(['perceptual', 'relative', 'saturation']),
-      'how profile treats colours that it cannot hold; perceptual by default',
-    ),
+  intent: optional(
+    v.picklist(['perceptual', 'relative', 'saturation']),
+    'how profile treats colours that it cannot hold; perceptual by default',
   ),
-  animated: v.optional(
-    field(
-      v.picklist(['auto', 'first', 'all']),
-      'frames to keep: as many as the format can hold, the first, or all or fail',
-    ),
+  animated: withDefault(
+    v.picklist(['auto', 'first', 'all']),
     'auto',
+    'frames to keep: as many as the format can hold, the first, or all or fail',
   ),
 };
 

@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import type { Facts, Size } from '../../images/decoding/header.ts';
 import { type Region, regionsOfFile, regionsOfMetadata } from '../../images/focus/regions.ts';
 import type { Sharp } from '../../images/input.ts';
-import { field } from '../../schema/fields.ts';
+import { optional } from '../../schema/fields.ts';
 import type { Variable } from './operation.ts';
 import { checkOneFrame, isStrategy } from './placement.ts';
 import type { Source } from './step.ts';
@@ -12,10 +12,12 @@ const FOCUS =
   /^(?:(?:0(?:\.\d{1,6})?|1),(?:0(?:\.\d{1,6})?|1)|face|metadata|sidecar|attention|entropy)$/;
 
 /** The option of steps that keep a part, and the property of inputs that it reads. */
-export const focusOption = v.optional(
-  field(v.pipe(v.string(), v.regex(FOCUS)), 'part to keep in view, also by EXIF, XMP or a file', {
+export const focusOption = optional(
+  v.pipe(v.string(), v.regex(FOCUS)),
+  'part to keep in view, also by EXIF, XMP or a file',
+  {
     expects: 'face, metadata, sidecar, attention, entropy, or shares of the sides such as 0.3,0.6',
-  }),
+  },
 );
 
 export function focusVariables({ focus }: { readonly focus?: string | undefined }): Variable[] {

@@ -1,16 +1,14 @@
 import * as v from 'valibot';
 import type { Facts, Header } from '../../images/decoding/header.ts';
 import { OUTPUT_FORMATS } from '../../images/formats.ts';
-import { field } from '../../schema/fields.ts';
+import { optional } from '../../schema/fields.ts';
 
 const COMPARISON = /^(<=|>=|<|>|=)?\s*(\d{1,12}(?:\.\d{1,6})?)$/;
 
 const comparison = (description: string) =>
-  v.optional(
-    field(v.union([v.number(), v.pipe(v.string(), v.regex(COMPARISON))]), description, {
-      expects: "a number, or a comparison such as '>2000'",
-    }),
-  );
+  optional(v.union([v.number(), v.pipe(v.string(), v.regex(COMPARISON))]), description, {
+    expects: "a number, or a comparison such as '>2000'",
+  });
 
 const INPUT_FORMATS = [...OUTPUT_FORMATS, 'svg', 'bmp', 'ico', 'heic', 'raw', 'pdf'] as const;
 
@@ -18,21 +16,19 @@ const SHAPES = ['landscape', 'portrait', 'square'] as const;
 
 /** Conditions on an image, all of which must hold. */
 export const conditionsSchema = v.strictObject({
-  format: v.optional(
-    field(
-      v.union([v.picklist(INPUT_FORMATS), v.array(v.picklist(INPUT_FORMATS))]),
-      "the input's format, or a list of formats",
-      { expects: `one or a list of ${INPUT_FORMATS.join(', ')}` },
-    ),
+  format: optional(
+    v.union([v.picklist(INPUT_FORMATS), v.array(v.picklist(INPUT_FORMATS))]),
+    "the input's format, or a list of formats",
+    { expects: `one or a list of ${INPUT_FORMATS.join(', ')}` },
   ),
   width: comparison('pixels'),
   height: comparison('pixels'),
   megapixels: comparison('width times height'),
   frames: comparison('frames that are processed'),
-  shape: v.optional(field(v.picklist(SHAPES), 'whether it is wider than high')),
-  alpha: v.optional(field(v.boolean(), 'whether it has transparency')),
-  grey: v.optional(field(v.boolean(), 'whether it is grey')),
-  deep: v.optional(field(v.boolean(), 'whether it has more than eight bits per channel')),
+  shape: optional(v.picklist(SHAPES), 'whether it is wider than high'),
+  alpha: optional(v.boolean(), 'whether it has transparency'),
+  grey: optional(v.boolean(), 'whether it is grey'),
+  deep: optional(v.boolean(), 'whether it has more than eight bits per channel'),
 });
 
 export type Conditions = v.InferOutput<typeof conditionsSchema>;

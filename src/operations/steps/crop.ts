@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { type Facts, isSameSize, type Size } from '../../images/decoding/header.ts';
 import { fileFailure } from '../../images/file-error.ts';
-import { type Fault, field, integer, number } from '../../schema/fields.ts';
+import { type Fault, integer, number, optional } from '../../schema/fields.ts';
 import { focusOption, focusVariables, planFocus } from '../definition/focus.ts';
 import {
   checkOneFrame,
@@ -16,19 +16,17 @@ import { type OptionsOf, PLACE } from '../definition/step.ts';
 import { stepOperation } from '../definition/step-operation.ts';
 
 const fields = {
-  left: v.optional(field(integer(0), 'pixels from the left edge of the image as seen')),
-  top: v.optional(field(integer(0), 'pixels from the top edge of the image as seen')),
-  width: v.optional(field(integer(1), 'pixels')),
-  height: v.optional(field(integer(1), 'pixels')),
+  left: optional(integer(0), 'pixels from the left edge of the image as seen'),
+  top: optional(integer(0), 'pixels from the top edge of the image as seen'),
+  width: optional(integer(1), 'pixels'),
+  height: optional(integer(1), 'pixels'),
   ratio: v.optional(
     ratioField('keep the largest part with this ratio, instead of width and height'),
   ),
-  percent: v.optional(field(number(0.01, 100), 'of both sides, instead of width and height')),
-  gravity: v.optional(
-    field(
-      v.picklist([...GRAVITIES, ...STRATEGIES]),
-      'part to keep, instead of left and top; center by default with ratio and percent',
-    ),
+  percent: optional(number(0.01, 100), 'of both sides, instead of width and height'),
+  gravity: optional(
+    v.picklist([...GRAVITIES, ...STRATEGIES]),
+    'part to keep, instead of left and top; center by default with ratio and percent',
   ),
   focus: focusOption,
 };

@@ -3,7 +3,7 @@ import { colourField, isGrey, onWhite, parseColour } from '../../images/colour.t
 import { type Facts, isSameSize, type Size } from '../../images/decoding/header.ts';
 import { addAlpha } from '../../images/decoding/pixels.ts';
 import type { Sharp } from '../../images/input.ts';
-import { field, integer, number } from '../../schema/fields.ts';
+import { integer, number, optional, withDefault } from '../../schema/fields.ts';
 import { focusOption, focusVariables, planFocus } from '../definition/focus.ts';
 import {
   checkOneFrame,
@@ -15,7 +15,7 @@ import {
 import { type OptionsOf, PLACE, placeOfPaint } from '../definition/step.ts';
 import { stepOperation } from '../definition/step-operation.ts';
 
-const sideField = (description: string) => v.optional(field(integer(1), description));
+const sideField = (description: string) => optional(integer(1), description);
 
 const KERNELS = [
   'lanczos3',
@@ -31,24 +31,20 @@ const KERNELS = [
 const fields = {
   width: sideField('pixels; without height, the height follows'),
   height: sideField('pixels; without width, the width follows'),
-  percent: v.optional(field(number(1, 400), 'of both sides, instead of width and height')),
-  fit: v.optional(
-    field(
-      v.picklist(['inside', 'cover', 'contain', 'fill', 'outside']),
-      'how the image fits width and height',
-    ),
+  percent: optional(number(1, 400), 'of both sides, instead of width and height'),
+  fit: withDefault(
+    v.picklist(['inside', 'cover', 'contain', 'fill', 'outside']),
     'inside',
+    'how the image fits width and height',
   ),
-  position: v.optional(
-    field(
-      v.picklist([...GRAVITIES, ...STRATEGIES]),
-      'part that cover keeps, and position of the image for contain',
-    ),
+  position: withDefault(
+    v.picklist([...GRAVITIES, ...STRATEGIES]),
     'center',
+    'part that cover keeps, and position of the image for contain',
   ),
   focus: focusOption,
-  enlarge: v.optional(field(v.boolean(), 'enlarge small images'), false),
-  kernel: v.optional(field(v.picklist(KERNELS), 'resampling filter'), 'lanczos3'),
+  enlarge: withDefault(v.boolean(), false, 'enlarge small images'),
+  kernel: withDefault(v.picklist(KERNELS), 'lanczos3', 'resampling filter'),
   background: v.optional(
     colourField(
       'background of added areas, and of transparent images if the format has no transparency',

@@ -16,7 +16,7 @@ import { fontField } from '../../images/layers/fonts.ts';
 import { drawLayer, type LayerPixels } from '../../images/layers/layer.ts';
 import { openTextLayer } from '../../images/layers/text-layer.ts';
 import { distinctWarnings } from '../../images/output.ts';
-import { field, integer, parseFields, withDefault } from '../../schema/fields.ts';
+import { integer, optional, parseFields, withDefault } from '../../schema/fields.ts';
 import { defineSet } from '../batch/set.ts';
 import { fillTemplate, placeholderFault } from '../definition/name-template.ts';
 import type { ThreadOperation } from '../definition/operation.ts';
@@ -211,29 +211,29 @@ export const montageCell: ThreadOperation<CellOptions> = {
 
 /** How contact sheets look. */
 export const montageFields = {
-  columns: v.optional(field(integer(1, 1000), 'cells in a row'), 4),
-  cell: v.optional(
-    field(v.pipe(v.string(), v.regex(/^[1-9]\d{0,4}x[1-9]\d{0,4}$/)), 'size of a cell in pixels', {
-      expects: 'WIDTHxHEIGHT such as 300x200',
-    }),
+  columns: withDefault(integer(1, 1000), 4, 'cells in a row'),
+  cell: withDefault(
+    v.pipe(v.string(), v.regex(/^[1-9]\d{0,4}x[1-9]\d{0,4}$/)),
     '300x300',
+    'size of a cell in pixels',
+    {
+      expects: 'WIDTHxHEIGHT such as 300x200',
+    },
   ),
   fit: withDefault(v.picklist(['contain', 'cover']), 'contain', 'cover fills cells and crops'),
-  gap: v.optional(field(integer(0, 1000), 'pixels between and around cells'), 10),
-  label: v.optional(
-    field(
-      v.pipe(
-        v.string(),
-        v.nonEmpty(),
-        v.maxLength(100),
-        v.check((text) => placeholderFault(text, ['name', 'index']) === null),
-        v.check((text) => !/\p{Cc}/u.test(text)),
-      ),
-      'text below each image',
-      { expects: 'a text of at most 100 characters with {name} and {index}' },
+  gap: withDefault(integer(0, 1000), 10, 'pixels between and around cells'),
+  label: optional(
+    v.pipe(
+      v.string(),
+      v.nonEmpty(),
+      v.maxLength(100),
+      v.check((text) => placeholderFault(text, ['name', 'index']) === null),
+      v.check((text) => !/\p{Cc}/u.test(text)),
     ),
+    'text below each image',
+    { expects: 'a text of at most 100 characters with {name} and {index}' },
   ),
-  labelSize: v.optional(field(integer(4, 200), 'height of the letters of labels in pixels'), 14),
+  labelSize: withDefault(integer(4, 200), 14, 'height of the letters of labels in pixels'),
   labelColor: v.optional(colourField('colour of labels'), 'black'),
   font: v.optional(fontField('installed font of labels; default sans-serif')),
   background: v.optional(colourField('colour of the sheet'), 'white'),
