@@ -1,4 +1,4 @@
-import { Failure } from '../failure.ts';
+import { codedFailure, Failure } from '../failure.ts';
 import type { NewAsset } from '../store/asset.ts';
 import { changeDocument } from '../store/document.ts';
 import { conflict } from '../store/errors.ts';
@@ -85,7 +85,7 @@ export class Batches {
     const { documents: newest } = await this.list(kind, accountId, MAX_OPEN);
     if (newest.filter(({ isOpen }) => isOpen).length === MAX_OPEN) {
       const message = `the account has ${MAX_OPEN} batches that have not ended`;
-      throw new Failure('rate_limit', message, { code: 'too_many_tasks', retryAfter: 60 });
+      throw codedFailure('too_many_tasks', message, { retryAfter: 60 });
     }
     const rules = { endpoint: batch.endpoint, config: config(), holder };
     const { fault, ranges, total, models } = await checkInput(assets.chunks(input), rules);
@@ -111,7 +111,7 @@ export class Batches {
     const found = await this.#services.store.documents.find({ kind, accountId, id });
     if (found !== undefined) return found as BatchDocument;
     const message = `there is no batch ${JSON.stringify(id.slice(0, 80))}`;
-    throw new Failure('invalid_request', message, { code: 'batch_not_found' });
+    throw codedFailure('batch_not_found', message);
   }
 
   async list(kind: BatchKind, accountId: string, limit: number, after?: string) {

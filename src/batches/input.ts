@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Config } from '../config/settings/schema.ts';
-import { Failure } from '../failure.ts';
+import { codedFailure, Failure } from '../failure.ts';
 import { named, quoteValue } from '../schema/fields.ts';
 import { parseJson } from '../schema/json.ts';
 import { isObject, nonEmptyTextOf } from '../schema/untrusted.ts';
@@ -58,7 +58,7 @@ export async function* linesOf(
     size += part.length;
     if (size <= maxBytes) return;
     const message = `line ${number}: expected at most ${maxBytes} bytes`;
-    throw new Failure('invalid_request', message, { code: 'request_too_large' });
+    throw codedFailure('request_too_large', message);
   };
   const take = (): Line[] => {
     const bytes = waiting.length === 1 ? waiting[0]! : Buffer.concat(waiting);
@@ -95,7 +95,7 @@ export function parseLine(bytes: Buffer, endpoint: string) {
     value = parseJson(bytes.toString());
   } catch (error) {
     const message = `not valid JSON: ${(error as Error).message}`;
-    throw new Failure('invalid_request', message, { code: 'invalid_json' });
+    throw codedFailure('invalid_json', message);
   }
   if (!isObject(value)) throw fault(null, 'expected a JSON object');
   const { custom_id: id, method, url, body } = value;

@@ -1,5 +1,5 @@
 import type { Config, Model } from '../config/settings/schema.ts';
-import { Failure } from '../failure.ts';
+import { codedFailure, Failure } from '../failure.ts';
 import { redactForClient, secretsRedactor } from '../routing/redaction.ts';
 import { upstreamFailure } from '../routing/upstream-failure.ts';
 import { statusOf } from '../store/account.ts';
@@ -117,7 +117,7 @@ export async function runLine(
   try {
     if (statusOf(holder.key, store.now) !== 'active') {
       const message = 'the API key of the batch was revoked or has expired';
-      throw new Failure('auth_error', message, { code: 'revoked_api_key' });
+      throw codedFailure('revoked_api_key', message);
     }
     if (endpoint === EMBEDDINGS) {
       const { signal } = new AbortController();
@@ -172,7 +172,7 @@ function waitAfter(
 
 function failureOf(error: unknown): Failure {
   if (error instanceof Failure) return error;
-  return new Failure('unknown', 'an internal error', { code: 'internal_error', cause: error });
+  return codedFailure('internal_error', 'an internal error', { cause: error });
 }
 
 /** What a call of the text gateway has for a request that is answered as a whole. */

@@ -1,4 +1,4 @@
-import { Failure } from '../failure.ts';
+import { codedFailure, type Failure } from '../failure.ts';
 import type { FairSemaphore, Release } from '../fair-semaphore.ts';
 import type { Reservation } from '../store/budgets.ts';
 import { changeDocument } from '../store/document.ts';
@@ -163,9 +163,7 @@ async function saveSegment(
   });
   if (decided) return settleRange(store, decided, rangeId, held);
   await files.discard(batch.accountId, [asset]);
-  throw new Failure('invalid_request', `${batch.id}: another node has its lines`, {
-    code: 'claim_lost',
-  });
+  throw codedFailure('claim_lost', `${batch.id}: another node has its lines`);
 }
 
 /** The body with a changed range, or without one that has no lines left. */

@@ -5,7 +5,7 @@ import {
   type RemoteProvider,
 } from '../config/providers/provider-kinds.ts';
 import type { Config } from '../config/settings/schema.ts';
-import { Failure } from '../failure.ts';
+import { codedFailure, Failure } from '../failure.ts';
 import { timeoutsOf } from '../routing/retry-policy.ts';
 import { nonEmptyTextOf, objectOf, objectsOf, textOf } from '../schema/untrusted.ts';
 import type { NewAsset } from '../store/asset.ts';
@@ -266,7 +266,7 @@ async function wireOf(
   const upstream: Upstream = {
     async open(_url, { body }) {
       wire ||= String(body);
-      throw new Failure('invalid_request', 'not sent', { code: 'not_supported_by_model' });
+      throw codedFailure('not_supported_by_model', 'not sent');
     },
   };
   const ledger: Ledger = {

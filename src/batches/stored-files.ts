@@ -4,7 +4,7 @@ import { newAssetId } from '../assets/storage/identifier.ts';
 import { chunksOf } from '../assets/storage/local-chunks.ts';
 import type { FileSource } from '../assets/storage/spooled-file.ts';
 import type { Config } from '../config/settings/schema.ts';
-import { Failure } from '../failure.ts';
+import { codedFailure, type Failure } from '../failure.ts';
 import { FairSemaphore } from '../fair-semaphore.ts';
 import { HEAD_BYTES, isText, sniffMedia } from '../media/files/media-type.ts';
 import type { NewAsset } from '../store/asset.ts';
@@ -69,7 +69,7 @@ export class StoredFiles implements FileContents {
     const media = sniffMedia(head);
     if (named.purpose === 'vision' && media?.kind !== 'image') {
       const message = 'file: expected an image for the purpose vision, received another file';
-      throw new Failure('invalid_request', message, { param: 'file', code: 'unsupported_image' });
+      throw codedFailure('unsupported_image', message, { param: 'file' });
     }
     const other = media?.mediaType ?? mediaTypeOf(head, named.filename);
     const asset = await this.write(named.purpose === 'batch' ? JSONL : other, content());
@@ -153,7 +153,7 @@ export class StoredFiles implements FileContents {
     const bytes = found.reduce((sum, { body }) => sum + Math.ceil(body.asset.bytes / 3) * 4, 0);
     if (bytes > Math.min(maxBytes, INSERTED.bytesPerClient)) {
       const message = `the files of the request have ${bytes} bytes as base64, more than a request may have`;
-      throw new Failure('invalid_request', message, { code: 'request_too_large' });
+      throw codedFailure('request_too_large', message);
     }
     const release = await this.#inserted.acquire(accountId, undefined, bytes);
     try {
@@ -174,7 +174,7 @@ const keyOf = (accountId: string, id: string): DocumentKey => ({ kind: 'file', a
 
 function fileNotFound(id: string, param: string): Failure {
   const message = `${param}: there is no file ${JSON.stringify(id.slice(0, 80))}`;
-  return new Failure('invalid_request', message, { param, code: 'file_not_found' });
+  return codedFailure('file_not_found', message, { param });
 }
 
 function mediaTypeOf(head: Buffer, filename: string): string {

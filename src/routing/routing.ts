@@ -1,6 +1,6 @@
 import { kindOf, type Provider } from '../config/providers/provider-kinds.ts';
 import type { Config, Model } from '../config/settings/schema.ts';
-import { Failure } from '../failure.ts';
+import { codedFailure, Failure } from '../failure.ts';
 import { answerRandom } from '../store/answer-identity.ts';
 import { waitBeforeRetry, waitForRateLimit } from './backoff.ts';
 import { CircuitBreakers } from './circuit-breaker.ts';
@@ -280,7 +280,5 @@ export class Routing {
 }
 
 function providerRemoved(): Failure {
-  return new Failure('service_error', 'The provider is no longer configured', {
-    code: 'upstream_not_found',
-  });
+  return codedFailure('upstream_not_found', 'The provider is no longer configured');
 }

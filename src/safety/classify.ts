@@ -1,4 +1,4 @@
-import { Failure } from '../failure.ts';
+import { codedFailure, type Failure } from '../failure.ts';
 import type { TermClass } from './terms.ts';
 import { isRefused, verdictOf } from './verdict.ts';
 
@@ -57,9 +57,9 @@ export function checkPrompt(prompt: string, param: string): void {
 
 /** The failure for a refused prompt. Its message does not repeat the prompt. */
 export function promptRefusal(param: string): Failure {
-  return new Failure(
+  return codedFailure(
     'content_policy',
     `${param} was refused: content that shows minors in a sexual or exposing way cannot be made.`,
-    { code: 'content_policy', param },
+    { param },
   );
 }

@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
-import { Failure } from '../failure.ts';
+import { codedFailure } from '../failure.ts';
 import type { TextJobs } from '../threads/text-threads.ts';
 import { type JobContext, ThreadLostError } from '../threads/threads.ts';
 import type { Classification } from './classify.ts';
@@ -88,8 +88,6 @@ async function classifyInThreads(
     return await threads.run('classify', texts, DEADLINE_MS, context);
   } catch (error) {
     if (!(error instanceof ThreadLostError)) throw error;
-    throw new Failure('service_error', `The text could not be classified: ${error.message}`, {
-      code: 'text_not_judged',
-    });
+    throw codedFailure('text_not_judged', `The text could not be classified: ${error.message}`);
   }
 }

@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os';
-import { Failure } from '../failure.ts';
+import { codedFailure, type Failure } from '../failure.ts';
 import { type JobContext, type ThreadStatistics, Threads, workerFile } from './threads.ts';
 
 type Jobs = typeof import('#workers/text.js');
@@ -60,9 +60,9 @@ export class TextThreads {
 }
 
 export function tooManyWaiting(most: number, what: 'images' | 'texts'): Failure {
-  return new Failure(
-    'rate_limit',
+  return codedFailure(
+    'too_many_waiting',
     `${most} ${what} of this account wait already; send this one when others are done`,
-    { code: 'too_many_waiting', retryAfter: 5 },
+    { retryAfter: 5 },
   );
 }

@@ -1,5 +1,5 @@
 import { headersOf, isRemote } from '../../config/providers/provider-kinds.ts';
-import { Failure } from '../../failure.ts';
+import { codedFailure, Failure } from '../../failure.ts';
 import { MAX_REDIRECTS, REDIRECT_STATUSES } from '../../upstream/fetch-public.ts';
 import type { NetworkPolicy } from '../../upstream/network-policy.ts';
 import { checkPublicUrl } from '../../upstream/public-url.ts';
@@ -74,9 +74,7 @@ export async function openDownload(
     }
     address = new URL(location, address).href;
   }
-  throw new Failure('service_error', `its address redirects more than ${MAX_REDIRECTS} times`, {
-    code: 'download_refused',
-  });
+  throw codedFailure('download_refused', `its address redirects more than ${MAX_REDIRECTS} times`);
 }
 
 /** Removes the host from a refusal's message: the provider chose it, and clients may not learn it. */

@@ -1,7 +1,7 @@
 import type { AssetStorage } from '../../assets/storage/asset-storage.ts';
 import { newAssetId } from '../../assets/storage/identifier.ts';
 import type { Config } from '../../config/settings/schema.ts';
-import { type CodeOf, Failure } from '../../failure.ts';
+import { type CodeOf, codedFailure, Failure } from '../../failure.ts';
 import { FORMATS, type OutputFormat } from '../../images/formats.ts';
 import { DEFAULT_LIMITS, type Limits } from '../../images/limits.ts';
 import type { FileError } from '../../operations/definition/job.ts';
@@ -99,9 +99,7 @@ const CODES: { readonly [Code in FileError['code']]?: CodeOf<'invalid_request'> 
 function verificationFailure({ code: reason, message }: FileError, param: string | null): Failure {
   const code = CODES[reason];
   if (code === undefined) {
-    return new Failure('service_error', `The image could not be decoded: ${message}`, {
-      code: 'image_not_read',
-    });
+    return codedFailure('image_not_read', `The image could not be decoded: ${message}`);
   }
   return param === null
     ? new Failure('invalid_request', message, { code })

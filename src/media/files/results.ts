@@ -2,7 +2,7 @@ import type { AssetStorage } from '../../assets/storage/asset-storage.ts';
 import { newAssetId } from '../../assets/storage/identifier.ts';
 import type { SpooledFile } from '../../assets/storage/spooled-file.ts';
 import { isRemote } from '../../config/providers/provider-kinds.ts';
-import { Failure } from '../../failure.ts';
+import { codedFailure, Failure } from '../../failure.ts';
 import type { Limits } from '../../images/limits.ts';
 import { waitBeforeRetry } from '../../routing/backoff.ts';
 import { redactFailure } from '../../routing/redaction.ts';
@@ -203,10 +203,11 @@ async function spoolChunks(
 }
 
 function damagedOnDisk(cause: unknown): Failure {
-  return new Failure('service_error', 'files cannot be kept: they do not read back as written', {
-    code: 'storage_unavailable',
-    cause,
-  });
+  return codedFailure(
+    'storage_unavailable',
+    'files cannot be kept: they do not read back as written',
+    { cause },
+  );
 }
 
 async function* concat(head: Uint8Array, chunks: ChunkIterator): AsyncGenerator<Uint8Array, void> {
@@ -235,9 +236,7 @@ function mediaTypeFor(request: TaskRequest, head: Uint8Array): MediaType {
   const mayBePcm = type === 'audio' && request.format === 'pcm' && head.length > 0;
   if (found === null && mayBePcm && !isText(head)) return PCM;
   const noun = type === 'image' ? 'an image' : type === 'video' ? 'a video' : 'sound';
-  throw new Failure('service_error', `it is ${describeBytes(head)} rather than ${noun}`, {
-    code: 'unusable_result',
-  });
+  throw codedFailure('unusable_result', `it is ${describeBytes(head)} rather than ${noun}`);
 }
 
 function checkSize(
@@ -248,7 +247,5 @@ function checkSize(
   if (request.size === null || request.size === 'auto') return;
   const size = `${width}x${height}`;
   if (size === request.size) return;
-  throw new Failure('service_error', `it is ${size} rather than ${request.size}`, {
-    code: 'unusable_result',
-  });
+  throw codedFailure('unusable_result', `it is ${size} rather than ${request.size}`);
 }

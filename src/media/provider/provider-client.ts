@@ -4,7 +4,7 @@ import {
   type RemoteProvider,
   urlOf,
 } from '../../config/providers/provider-kinds.ts';
-import { Failure } from '../../failure.ts';
+import { codedFailure, Failure } from '../../failure.ts';
 import { redactFailure } from '../../routing/redaction.ts';
 import { readUpstreamError } from '../../routing/upstream-error.ts';
 import { upstreamFailure } from '../../routing/upstream-failure.ts';
@@ -169,10 +169,7 @@ export async function withProviderClient<Result>(
 
 /** The failure for a successful response with unusable content. @param what with its article */
 export function invalidResponse(what: string, detail = ''): Failure {
-  return new Failure('service_error', `The provider sent ${what}`, {
-    code: 'invalid_upstream_answer',
-    detail,
-  });
+  return codedFailure('invalid_upstream_answer', `The provider sent ${what}`, { detail });
 }
 
 /** The failure for a successful response of another kind than expected. @param text often an HTML page */

@@ -1,6 +1,6 @@
 import { kindOf, type MediaApi } from '../../config/providers/provider-kinds.ts';
 import type { Config, Provider } from '../../config/settings/schema.ts';
-import { Failure } from '../../failure.ts';
+import { codedFailure } from '../../failure.ts';
 import { ADVICE, type MediaProvider } from '../provider/provider.ts';
 import type { TaskRequest } from '../task/task-request.ts';
 import { openaiProvider } from './openai/openai.ts';
@@ -23,9 +23,7 @@ export function providerOf(kind: Provider['kind']): MediaProvider {
   const { mediaApi } = kindOf({ kind });
   const provider = mediaApi === null ? undefined : PROVIDERS[mediaApi];
   if (provider) return provider;
-  throw new Failure('service_error', 'The provider makes no media', {
-    code: 'upstream_refused',
-  });
+  throw codedFailure('upstream_refused', 'The provider makes no media');
 }
 
 type Providers = Config['providers'];

@@ -1,21 +1,19 @@
 import type { ErrorCode } from '../../error-codes.ts';
-import { Failure } from '../../failure.ts';
+import { codedFailure, Failure } from '../../failure.ts';
 import type { Task, TaskError } from '../../store/task.ts';
 import { mayHaveBeenCharged } from './call-checkpoint.ts';
 
 /** Times that a task is started, where the process died each time before the task ended. */
 const MAX_STARTS = 10;
 
-const ABANDONED = new Failure(
-  'service_error',
+const ABANDONED = codedFailure(
+  'task_abandoned',
   `the server stopped ${MAX_STARTS} times while it worked on the task`,
-  { code: 'task_abandoned' },
 );
 
-const INTERRUPTED_CALL = new Failure(
-  'billable_error',
+const INTERRUPTED_CALL = codedFailure(
+  'interrupted_call',
   'the server stopped while the provider was asked, which may have charged for it',
-  { code: 'interrupted_call' },
 );
 
 /**

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import { Failure } from '../../failure.ts';
+import { codedFailure } from '../../failure.ts';
 import { workerFile } from '../../threads/threads.ts';
 import type { Job } from '../definition/job.ts';
 
@@ -42,10 +42,9 @@ function encoderVersions(): unknown {
     .digest('hex');
   const { entry, version, codecs } = sharpPackages();
   if (codecs.length === 0 || existsSync(join(dirname(entry), '..', 'src', 'build'))) {
-    throw new Failure(
-      'invalid_request',
+    throw codedFailure(
+      'usage',
       '--cache: expected the libvips that sharp brings along, found one compiled on this machine, whose version is unknown; run without --cache and --incremental',
-      { code: 'usage' },
     );
   }
   return [version, codecs, code];

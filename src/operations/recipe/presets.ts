@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { Failure } from '../../failure.ts';
+import { codedFailure, Failure } from '../../failure.ts';
 import type { TextJobs } from '../../threads/text-threads.ts';
 import { ThreadLostError } from '../../threads/threads.ts';
 import { type ReadOptions, readRecipe } from './read-recipe.ts';
@@ -44,7 +44,7 @@ async function readRecipeInThread(
     .catch((error: unknown) => {
       if (!(error instanceof ThreadLostError)) throw error;
       const message = `${options.origin}: could not be read${error.isTimeout ? ' in time' : `: ${error.message}`}`;
-      throw new Failure('invalid_request', message, { code: 'invalid_recipe', param: 'recipe' });
+      throw codedFailure('invalid_recipe', message, { param: 'recipe' });
     });
   if ('recipe' in reading) return reading.recipe;
   const { message, code, param } = reading.refusal;

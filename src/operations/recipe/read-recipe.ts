@@ -5,7 +5,7 @@ import {
   type LineFault,
   readDocument,
 } from '../../config/yaml/document.ts';
-import { Failure } from '../../failure.ts';
+import { codedFailure, Failure } from '../../failure.ts';
 import { checkAll, type Fault, formatValue, unknownName } from '../../schema/faults.ts';
 import { isObject } from '../../schema/untrusted.ts';
 import type { Recipe, RecipeOutput, RecipeStep } from './recipe.ts';
@@ -58,7 +58,7 @@ export function readRecipe(source: string, { origin, set }: ReadOptions): Recipe
 }
 
 function invalid(message: string): Failure {
-  return new Failure('invalid_request', message, { code: 'invalid_recipe', param: 'recipe' });
+  return codedFailure('invalid_recipe', message, { param: 'recipe' });
 }
 
 function fail(origin: string, faults: readonly Fault[], document: Document): never {

@@ -1,4 +1,4 @@
-import { FAILURE_TYPES, Failure, type FailureType } from '../../../failure.ts';
+import { codedFailure, FAILURE_TYPES, type FailureType } from '../../../failure.ts';
 import {
   choice,
   count,
@@ -45,10 +45,9 @@ export async function applyDirectives(text: string, path: string, signal: AbortS
 /** @throws Failure where the configuration names a model that the sandbox does not have */
 export function expectModel({ model }: ProviderContext, expected: string): void {
   if (model === expected) return;
-  throw new Failure(
-    'service_error',
+  throw codedFailure(
+    'unknown_sandbox_model',
     `the sandbox has no model ${JSON.stringify(model)} for this; it has ${expected}`,
-    { code: 'unknown_sandbox_model' },
   );
 }
 

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { Failure } from '../../../failure.ts';
+import { codedFailure } from '../../../failure.ts';
 import { DEFAULT_LIMITS, type Limits } from '../../../images/limits.ts';
 import { parseTarget, type Size } from '../../../images/sizes.ts';
 import type { Job, JobSuccess } from '../../../operations/definition/job.ts';
@@ -99,7 +99,5 @@ async function runJob(
   const job: Job = { operation, options, source: { bytes }, limits: LIMITS };
   const result = await pool.run(job, { signal });
   if (result.ok) return result;
-  throw new Failure('service_error', `the sandbox could not draw: ${result.error.message}`, {
-    code: 'sandbox_failure',
-  });
+  throw codedFailure('sandbox_failure', `the sandbox could not draw: ${result.error.message}`);
 }
