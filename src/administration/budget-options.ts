@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { Failure } from '../failure.ts';
+import { invalid } from '../schema/invalid.ts';
 import type { WindowLimits } from '../store/budgets.ts';
 import { PERIODS } from '../store/calendar.ts';
 import { toCredits } from '../store/credits.ts';
@@ -40,8 +41,8 @@ export function windowsFrom(
     return { timeZone: zone ?? present?.timeZone ?? 'UTC', ...Object.fromEntries(limits) };
   }
   if (zone === undefined) return null;
-  const message = 'timeZone: has no meaning without a budget by day, week or month';
-  throw new Failure('invalid_request', message, { param: 'timeZone' });
+  const message = 'has no meaning without a budget by day, week or month';
+  throw invalid('timeZone', message);
 }
 
 /** A budget in the audit log, which leaves out what is null. */

@@ -9,7 +9,7 @@ import {
 } from '../config/stored/merge-stored.ts';
 import { codedFailure, Failure } from '../failure.ts';
 import { checkAll, formatPath } from '../schema/faults.ts';
-import { named } from '../schema/fields.ts';
+import { invalid, named } from '../schema/invalid.ts';
 import { objectOf } from '../schema/untrusted.ts';
 import type { ConfigChange, ConfigEntry, ConfigKind } from '../store/config-entry.ts';
 import { newId } from '../store/identifier.ts';
@@ -103,7 +103,7 @@ export class CatalogChanges {
       ? 'network.deny of the configuration has it'
       : 'an address of cloud metadata, which only network.allow of the configuration opens';
     const code = isDenied ? 'address_denied' : 'private_address';
-    throw new Failure('invalid_request', `url: ${hostname}: ${reason}`, { code, param: 'url' });
+    throw invalid('url', `${hostname}: ${reason}`, code);
   }
 
   /** A provider by its name, from the file or else the store. @throws Failure where there is none, or it is at fault */

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import { Failure } from '../failure.ts';
+import { invalid } from '../schema/invalid.ts';
 import { decimal, toCredits } from '../store/credits.ts';
 import { notFound } from '../store/errors.ts';
 import { utcDayOf } from '../store/ledger.ts';
@@ -58,8 +58,7 @@ export async function reportUsage(store: Store, options: ReportOptions) {
   const to = options.to ?? utcDayOf(Date.now());
   const from = options.from ?? utcDayOf(Date.parse(to) - (DEFAULT_DAYS - 1) * DAY);
   if (from > to) {
-    const message = `from: expected a day up to ${to}, received ${from}`;
-    throw new Failure('invalid_request', message, { param: 'from' });
+    throw invalid('from', `expected a day up to ${to}, received ${from}`);
   }
   const rows = await store.listUsage(accountId, { from, to });
   const { sums, total } = await sumUsage(rows, { by, filter, maxRows: MAX_ROWS });

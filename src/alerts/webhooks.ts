@@ -1,8 +1,9 @@
 import { setMaxListeners } from 'node:events';
 import type { TestedWebhook } from '../administration/catalog-context.ts';
 import type { Config } from '../config/settings/schema.ts';
-import { Failure } from '../failure.ts';
+import type { Failure } from '../failure.ts';
 import { FairSemaphore } from '../fair-semaphore.ts';
+import { invalid } from '../schema/invalid.ts';
 import type { Alert } from '../store/alert.ts';
 import { newId } from '../store/identifier.ts';
 import { Sums } from '../store/sums.ts';
@@ -169,6 +170,6 @@ export async function testWebhooks(config: Config, name: string | undefined) {
 
 function unknownWebhook(name: string, webhooks: readonly Webhook[]): Failure {
   const names = webhooks.map((webhook) => webhook.name).join(', ') || 'no webhook';
-  const message = `name: expected a webhook of alerts.webhooks (${names}), received ${JSON.stringify(name)}`;
-  return new Failure('invalid_request', message, { param: 'name', status: 404 });
+  const message = `expected a webhook of alerts.webhooks (${names}), received ${JSON.stringify(name)}`;
+  return invalid('name', message, undefined, 404);
 }

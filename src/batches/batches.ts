@@ -1,4 +1,5 @@
-import { codedFailure, Failure } from '../failure.ts';
+import { codedFailure, type Failure } from '../failure.ts';
+import { invalid } from '../schema/invalid.ts';
 import type { NewAsset } from '../store/asset.ts';
 import { changeDocument } from '../store/document.ts';
 import { conflict } from '../store/errors.ts';
@@ -34,8 +35,8 @@ export class Batches {
     const { id: accountId } = holder.account;
     const { purpose, asset } = (await files.find(accountId, fileId, 'input_file_id')).body;
     if (purpose !== 'batch') {
-      const message = `input_file_id: expected a file of the purpose batch, received one of ${purpose}`;
-      throw new Failure('invalid_request', message, { param: 'input_file_id' });
+      const message = `expected a file of the purpose batch, received one of ${purpose}`;
+      throw invalid('input_file_id', message);
     }
     const id = newId('batch');
     // First of all, since the file could be deleted while it is checked.
@@ -174,5 +175,5 @@ function inlineFault({ line, message, param }: NonNullable<BatchBody['fault']>):
   const path = line === null ? 'requests' : `requests[${line - 1}]`;
   const field = param === null ? path : `${path}.${param.replace(/^body/, 'params')}`;
   const rest = message.replace(/^line \d+: /, '').replace(`${param}: `, '');
-  return new Failure('invalid_request', `${field}: ${rest}`, { param: field });
+  return invalid(field, rest);
 }

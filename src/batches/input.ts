@@ -1,7 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Config } from '../config/settings/schema.ts';
 import { codedFailure, Failure } from '../failure.ts';
-import { named, quoteValue } from '../schema/fields.ts';
+import { quoteValue } from '../schema/fields.ts';
+import { invalid } from '../schema/invalid.ts';
 import { parseJson } from '../schema/json.ts';
 import { isObject, nonEmptyTextOf } from '../schema/untrusted.ts';
 import type { KeyHolder } from '../store/store.ts';
@@ -66,7 +67,7 @@ export async function* linesOf(
     [waiting, size] = [[], 0];
     number += 1;
     if (number > MAX_LINES) {
-      throw fault(null, `line ${number}: expected at most ${MAX_LINES} lines`);
+      throw invalid(null, `line ${number}: expected at most ${MAX_LINES} lines`);
     }
     const isBlank = bytes.length < 64 && bytes.toString('latin1').trim() === '';
     return isBlank ? [] : [{ number: number - 1, end, bytes }];
@@ -83,11 +84,6 @@ export async function* linesOf(
   yield* take();
 }
 
-const fault = (param: string | null, message: string) =>
-  new Failure('invalid_request', param === null ? message : named(param, message), {
-    ...(param !== null && { param }),
-  });
-
 /** Reads the request in a line. @throws Failure invalid_request with the field */
 export function parseLine(bytes: Buffer, endpoint: string) {
   let value: unknown;
@@ -97,7 +93,7 @@ export function parseLine(bytes: Buffer, endpoint: string) {
     const message = `not valid JSON: ${(error as Error).message}`;
     throw codedFailure('invalid_json', message);
   }
-  if (!isObject(value)) throw fault(null, 'expected a JSON object');
+  if (!isObject(value)) throw invalid(null, 'expected a JSON object');
   const { custom_id: id, method, url, body } = value;
   const customId = nonEmptyTextOf(id);
   const isBody = isObject(body);
@@ -109,7 +105,7 @@ export function parseLine(bytes: Buffer, endpoint: string) {
     ['body.stream', 'false', true, !isBody || body['stream'] !== true],
   ].find(([, , , isRight]) => !isRight);
   if (wrong)
-    throw fault(String(wrong[0]), `expected ${wrong[1]}, received ${quoteValue(wrong[2])}`);
+    throw invalid(String(wrong[0]), `expected ${wrong[1]}, received ${quoteValue(wrong[2])}`);
   return { customId: customId!, body };
 }
 
@@ -130,7 +126,7 @@ function checkRequest(body: unknown, { endpoint, config, holder }: InputRules): 
     return findModelOfType('text', model, config, holder).id;
   } catch (error) {
     if (!(error instanceof Failure) || error.param === null) throw error;
-    throw fault(`body.${error.param}`, error.message.replace(`${error.param}: `, ''));
+    throw invalid(`body.${error.param}`, error.message.replace(`${error.param}: `, ''));
   }
 }
 
@@ -148,11 +144,11 @@ export async function checkInput(chunks: AsyncIterable<Buffer>, rules: InputRule
   try {
     for await (const { number, end, bytes } of linesOf(chunks, config.server.bodyLimit)) {
       line = total === maxRequests(endpoint) ? null : number;
-      if (line === null) throw fault(null, `expected at most ${total} requests`);
+      if (line === null) throw invalid(null, `expected at most ${total} requests`);
       const { customId, body } = parseLine(bytes, endpoint);
       if (known.has(customId)) {
         const received = `received ${quoteValue(customId)}, which line ${known.get(customId)} has`;
-        throw fault('custom_id', `expected another for each request, ${received}`);
+        throw invalid('custom_id', `expected another for each request, ${received}`);
       }
       known.set(customId, number);
       models.add(checkRequest(body, rules));
@@ -166,7 +162,7 @@ export async function checkInput(chunks: AsyncIterable<Buffer>, rules: InputRule
       heldSince = performance.now();
     }
     line = null;
-    if (total === 0) throw fault(null, 'expected at least one request, received none');
+    if (total === 0) throw invalid(null, 'expected at least one request, received none');
     return answer(null);
   } catch (error) {
     // A storage that fails is no fault of the input.

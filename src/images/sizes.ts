@@ -1,4 +1,5 @@
-import { Failure } from '../failure.ts';
+import type { Failure } from '../failure.ts';
+import { invalid } from '../schema/invalid.ts';
 
 /** Width and height in pixels. */
 export interface Size {
@@ -143,7 +144,5 @@ function sizeOfRatio(across: number, down: number, resolution: Resolution): Size
 function unexpected(param: string, expected: string, received: string): Failure {
   // Untrusted text is quoted and truncated.
   const shown = JSON.stringify(received.length > 40 ? `${received.slice(0, 40)}…` : received);
-  return new Failure('invalid_request', `${param}: expected ${expected}, received ${shown}`, {
-    param,
-  });
+  return invalid(param, `expected ${expected}, received ${shown}`);
 }

@@ -1,5 +1,6 @@
 import { parseDuration } from '../config/fields/units.ts';
 import { Failure, type FailureType } from '../failure.ts';
+import { invalid } from '../schema/invalid.ts';
 
 /** A directive in a prompt that makes the sandbox misbehave: `sandbox:delay=5s`. */
 export interface Directive<Value> {
@@ -52,7 +53,7 @@ function unknown(known: Directives): string {
 }
 
 function refused(param: string, name: string, why: string): Failure {
-  return new Failure('invalid_request', `${param}: sandbox:${name}: ${why}`, { param });
+  return invalid(param, `sandbox:${name}: ${why}`);
 }
 
 /** A directive whose value is one of a list of words. */

@@ -1,8 +1,8 @@
 import * as v from 'valibot';
-import { Failure } from '../failure.ts';
 import type { Choice, SelectSchema } from './choice.ts';
 import { formatPath, formatValue, mismatch } from './faults.ts';
-import { describeField, named } from './fields.ts';
+import { describeField } from './fields.ts';
+import { invalid, named } from './invalid.ts';
 import { type Path, valueAt } from './walk.ts';
 
 interface Parts {
@@ -54,7 +54,5 @@ export function checkedBody<const Schema extends v.GenericSchema>(
   const param = formatPath(path);
   const expects = expectedAt(schema, body, path) ?? String(issue.expected);
   const message = mismatch(expects, valueAt(body, path), path, formatValue);
-  throw new Failure('invalid_request', named(param || 'the body', message), {
-    ...(param !== '' && { param }),
-  });
+  throw param === '' ? invalid(null, named('the body', message)) : invalid(param, message);
 }

@@ -1,5 +1,6 @@
 import * as v from 'valibot';
-import { describeField, expected, quoteValue } from './fields.ts';
+import { describeField, quoteValue } from './fields.ts';
+import { expected } from './invalid.ts';
 import { isListInstead, type Path, schemaAt, valueAt, walk } from './walk.ts';
 
 /** A validation error of one part of a value. */

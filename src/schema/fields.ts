@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { Failure } from '../failure.ts';
 import { getOrInsert } from '../get-or-insert.ts';
+import { expected, named } from './invalid.ts';
 
 /** An object schema with its properties, from which flags, form fields and help derive. */
 export type ObjectSchema<Output = unknown> = v.GenericSchema<Record<string, unknown>, Output> & {
@@ -208,20 +209,6 @@ export function fieldsOf(schema: ObjectSchema): readonly Field[] {
       describeField(name, entry as v.GenericSchema),
     ),
   );
-}
-
-/** The message for a value of the wrong type or range. */
-export function expected(expects: string, received: string): string {
-  return received === 'nothing'
-    ? `${REQUIRED}: ${expects.replace(/,$/, '')}`
-    : `expected ${expects}, received ${received}`;
-}
-
-const REQUIRED = 'is required';
-
-/** A message after the name that it is about: `--format is required: …`, `quality: expected …`. */
-export function named(name: string, message: string): string {
-  return message.startsWith(REQUIRED) ? `${name} ${message}` : `${name}: ${message}`;
 }
 
 /** Characters of a quoted value. */

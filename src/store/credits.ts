@@ -1,4 +1,4 @@
-import { Failure } from '../failure.ts';
+import { invalid } from '../schema/invalid.ts';
 
 /** Micro-credits in one credit. Amounts are stored as whole micro-credits; decimals are for display. */
 export const MICRO = 1_000_000;
@@ -28,10 +28,9 @@ export function parseCredits(text: string, param = 'credits'): number {
   const match = /^(\d{1,10})(?:\.(\d{1,6})0*)?$/.exec(text.trim());
   const micro = match ? Number(match[1]) * MICRO + Number((match[2] ?? '').padEnd(6, '0')) : NaN;
   if (!(micro <= MAX_CREDITS)) {
-    throw new Failure(
-      'invalid_request',
-      `${param}: expected credits from 0 to 1000000000 with at most six decimals, received ${JSON.stringify(text)}`,
-      { param },
+    throw invalid(
+      param,
+      `expected credits from 0 to 1000000000 with at most six decimals, received ${JSON.stringify(text)}`,
     );
   }
   return micro;

@@ -1,4 +1,5 @@
 import { codedFailure, Failure } from '../failure.ts';
+import { invalid } from '../schema/invalid.ts';
 import type { Account, ApiKey, Team } from './account.ts';
 import type { BudgetWindow, WindowLimits } from './budgets.ts';
 import { calendarWindow, PERIODS, timeZoneNamed } from './calendar.ts';
@@ -24,19 +25,15 @@ const NOTHING: ActiveReservations = () => 0;
 /** @throws Failure invalid_request unless an amount is whole micro-credits up to the maximum of an account */
 export function checkAmount(amount: number, param: string): void {
   if (Number.isSafeInteger(amount) && amount >= 0 && amount <= MAX_CREDITS) return;
-  throw new Failure(
-    'invalid_request',
-    `${param}: expected whole micro-credits from 0 to ${MAX_CREDITS}, received ${amount}`,
-    { param },
-  );
+  throw invalid(param, `expected whole micro-credits from 0 to ${MAX_CREDITS}, received ${amount}`);
 }
 
 /** @throws Failure invalid_request for an unknown time zone, or an amount that is not whole micro-credits */
 export function checkWindows(limits: WindowLimits): void {
   const { timeZone } = limits;
   if (timeZoneNamed(timeZone) !== timeZone) {
-    const message = `timeZone: expected a name such as Europe/Berlin, received ${JSON.stringify(timeZone)}`;
-    throw new Failure('invalid_request', message, { param: 'timeZone' });
+    const message = `expected a name such as Europe/Berlin, received ${JSON.stringify(timeZone)}`;
+    throw invalid('timeZone', message);
   }
   for (const period of PERIODS) {
     const limit = limits[period];
@@ -48,10 +45,9 @@ export function checkWindows(limits: WindowLimits): void {
 export function grant<Holder extends Account>(account: Holder, amount: number): Holder {
   checkAmount(amount, 'credits');
   if (account.granted + amount > MAX_CREDITS) {
-    throw new Failure(
-      'invalid_request',
-      `credits: the account has had ${toCredits(account.granted)}; expected at most ${toCredits(MAX_CREDITS)} in all`,
-      { param: 'credits' },
+    throw invalid(
+      'credits',
+      `the account has had ${toCredits(account.granted)}; expected at most ${toCredits(MAX_CREDITS)} in all`,
     );
   }
   return { ...account, granted: account.granted + amount };

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { Failure } from '../failure.ts';
+import { invalid } from '../schema/invalid.ts';
 import { randomText } from './identifier.ts';
 import type { KeyHolder, Store } from './store.ts';
 
@@ -30,8 +30,7 @@ export function hintOf(key: string): string {
  * @throws Failure if the key could be guessed, or cannot be sent in a header
  */
 export function checkChosenKey(key: string, source: string, mayBeGuessed = false): void {
-  const refuse = (message: string) =>
-    new Failure('invalid_request', `${source}: ${message}`, { param: source });
+  const refuse = (message: string) => invalid(source, message);
   if (mayBeGuessed) {
     if (/^[\x21-\x7e]+$/.test(key)) return;
     throw refuse('expected printable ASCII characters without spaces');

@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
-import { Failure } from '../failure.ts';
+import type { Failure } from '../failure.ts';
+import { invalid } from '../schema/invalid.ts';
 import { NO_USAGE, type UsageCounts, type UsageRow } from './ledger.ts';
 import { TAG_NAME, tagIn } from './tags.ts';
 
@@ -108,6 +109,6 @@ export async function sumUsage(
 }
 
 function tooManyRows(maxRows: number): Failure {
-  const message = `by: the report would have more than ${maxRows} rows; name fewer columns, or fewer days by from and to`;
-  return new Failure('invalid_request', message, { param: 'by' });
+  const message = `the report would have more than ${maxRows} rows; name fewer columns, or fewer days by from and to`;
+  return invalid('by', message);
 }

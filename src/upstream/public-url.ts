@@ -1,4 +1,5 @@
 import { type CodeOf, Failure } from '../failure.ts';
+import { invalid } from '../schema/invalid.ts';
 import type { NetworkPolicy, Purpose, Refusal } from './network-policy.ts';
 
 /** Characters of a URL: servers accept no longer ones, and the URL is stored with every task. */
@@ -22,10 +23,7 @@ export function checkPublicUrl(
   purpose: Purpose,
 ): URL {
   const refuse = (message: string, code?: CodeOf<'invalid_request'>) =>
-    new Failure('invalid_request', param === null ? message : `${param}: ${message}`, {
-      ...(param !== null && { param }),
-      ...(code !== undefined && { code }),
-    });
+    invalid(param, message, code);
   if (text.length > MAX_URL_LENGTH) {
     throw refuse(`expected a URL of at most ${MAX_URL_LENGTH} characters, received ${text.length}`);
   }

@@ -1,7 +1,8 @@
 import type { GenericSchema } from 'valibot';
 import * as yaml from 'yaml';
 import { type Fault, formatPath } from '../../schema/faults.ts';
-import { describeField, fromText, named } from '../../schema/fields.ts';
+import { describeField, fromText } from '../../schema/fields.ts';
+import { named } from '../../schema/invalid.ts';
 import { type Path, valueAt, walk } from '../../schema/walk.ts';
 import { type Environment, interpolate } from './interpolate.ts';
 

@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify';
-import { Failure } from '../../failure.ts';
+import type { Failure } from '../../failure.ts';
 import { quoteValue } from '../../schema/fields.ts';
+import { invalid } from '../../schema/invalid.ts';
 import { isObject } from '../../schema/untrusted.ts';
 import { MAX_TAGS, TAG_NAME, TAG_VALUE, type Tags, tagSetOf } from '../../store/tags.ts';
 
@@ -18,7 +19,7 @@ const EXPECTED =
   'to 64 letters, digits and ._:/@+-, both beginning with a letter or a digit';
 
 function refused(reason: string): Failure {
-  return new Failure('invalid_request', `${TAGS_HEADER}: ${reason}`, { param: TAGS_HEADER });
+  return invalid(TAGS_HEADER, reason);
 }
 
 /** @throws Failure invalid_request that names the pair */

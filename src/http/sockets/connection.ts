@@ -3,7 +3,8 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyRequest } from 'fastify';
 import type { WebSocket } from 'ws';
-import { type CodeOf, Failure } from '../../failure.ts';
+import { Failure } from '../../failure.ts';
+import { invalid } from '../../schema/invalid.ts';
 import { isObject } from '../../schema/untrusted.ts';
 import { bodyOf } from '../responses/errors.ts';
 import { clientLeft } from '../transport/client-disconnect.ts';
@@ -142,11 +143,19 @@ export class SocketConnection {
     if (this.#ending !== null) throw this.#ending.failure;
     const { type, stream_id: streamId = null, generate = true } = isObject(body) ? body : {};
     if (type !== 'response.create') {
-      throw badMessage(`expected response.create, received ${JSON.stringify(type)}`, 'type');
+      throw invalid(
+        'type',
+        `expected response.create, received ${JSON.stringify(type)}`,
+        'invalid_request',
+      );
     }
     if (streamId !== null) this.#join(turn, streamId);
     if (typeof generate !== 'boolean') {
-      throw badMessage(`expected a boolean, received ${JSON.stringify(generate)}`, 'generate');
+      throw invalid(
+        'generate',
+        `expected a boolean, received ${JSON.stringify(generate)}`,
+        'invalid_request',
+      );
     }
     turn.isWarmUp = !generate;
     return new Promise((resolve, reject) => {
@@ -159,12 +168,12 @@ export class SocketConnection {
   #join(turn: Turn, id: unknown): void {
     if (typeof id !== 'string' || !STREAM_ID.test(id)) {
       const message = 'expected 1 to 256 letters, digits, underscores, hyphens and periods';
-      throw badMessage(message, 'stream_id', 'invalid_stream_id');
+      throw invalid('stream_id', message, 'invalid_stream_id');
     }
     turn.streamId = id;
     if (this.#streams.size >= MAX_STREAMS && !this.#streams.has(id)) {
       const message = `expected one of the ${MAX_STREAMS} streams that this connection has already; open another one`;
-      throw badMessage(message, 'stream_id', 'websocket_stream_limit_reached');
+      throw invalid('stream_id', message, 'websocket_stream_limit_reached');
     }
     this.#streams.add(id);
   }
@@ -274,11 +283,3 @@ export class SocketConnection {
 
 const STREAM_ID = /^[\w.-]{1,256}$/;
 const INVALID = { code: 'invalid_api_key' } as const;
-
-function badMessage(
-  message: string,
-  param: string,
-  code: CodeOf<'invalid_request'> = 'invalid_request',
-): Failure {
-  return new Failure('invalid_request', `${param}: ${message}`, { param, code });
-}

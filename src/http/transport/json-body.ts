@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
-import { Failure } from '../../failure.ts';
+import { codedFailure, type Failure } from '../../failure.ts';
 import { formatPath } from '../../schema/faults.ts';
+import { invalid } from '../../schema/invalid.ts';
 import { structureOf } from '../../schema/json.ts';
 import { overloaded } from '../responses/errors.ts';
 import { LARGE, type MemoryShares } from './memory-shares.ts';
@@ -38,10 +39,9 @@ export function parseJsonBodies(server: FastifyInstance, shares: MemoryShares): 
         return parse(request, body, done);
       }
       const param = fault.member === null ? null : formatPath([fault.member]);
-      const where = param ?? 'the body';
       const { code, message } = fault;
       done(
-        new Failure('invalid_request', `${where}: ${message}`, { code, ...(param && { param }) }),
+        param === null ? codedFailure(code, `the body: ${message}`) : invalid(param, message, code),
       );
       return undefined;
     },

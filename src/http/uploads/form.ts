@@ -2,7 +2,8 @@ import type { FastifyRequest } from 'fastify';
 import { codedFailure, Failure } from '../../failure.ts';
 import { sizeText } from '../../images/byte-size.ts';
 import type { SentFile } from '../../media/task/call.ts';
-import { type Field, fromText, named } from '../../schema/fields.ts';
+import { type Field, fromText } from '../../schema/fields.ts';
+import { invalid } from '../../schema/invalid.ts';
 import { handsOver } from '../../store/nodes.ts';
 import { requestTooLarge, shuttingDown } from '../responses/errors.ts';
 import {
@@ -82,7 +83,7 @@ async function readForm(
       if (list !== undefined) {
         const items = lists.get(list) ?? [];
         if (items.length === shape.lists!.maxItems) {
-          throw fault(list, `expected at most ${items.length} texts, received more`);
+          throw invalid(list, `expected at most ${items.length} texts, received more`);
         }
         const text = fieldText(part, list, shape);
         if (text !== '') lists.set(list, [...items, text]);
@@ -92,13 +93,13 @@ async function readForm(
           unknown.add(name);
           continue;
         }
-        if (fields.has(name)) throw fault(name, 'expected once, received twice');
+        if (fields.has(name)) throw invalid(name, 'expected once, received twice');
         fields.set(name, await textOf(part, name, shape, parts));
       }
     }
     for (const field of shape.files) {
       if (files.get(field.name)!.length >= field.min) continue;
-      throw fault(field.name, `expected ${countText(field)}, received none`);
+      throw invalid(field.name, `expected ${countText(field)}, received none`);
     }
     // Browsers and Swagger UI also send empty fields.
     for (const [name, text] of fields) if (text === '') fields.delete(name);
@@ -140,10 +141,6 @@ export function checkFormHeaders(
   spool.checkRoom(length);
 }
 
-function fault(name: string, message: string): Failure {
-  return new Failure('invalid_request', named(name, message), { param: name });
-}
-
 async function readFile(
   part: Part,
   alreadyReceived: number,
@@ -155,13 +152,13 @@ async function readFile(
   const { name, max } = field;
   if (part.type === 'field') {
     if (part.value === '') return undefined;
-    throw fault(name, 'expected a file, received a text without filename');
+    throw invalid(name, 'expected a file, received a text without filename');
   }
   const filename = filenameOf(part.filename ?? '');
   if (filename.length > MAX_FILENAME_LENGTH) {
-    throw fault(name, `expected file names of at most ${MAX_FILENAME_LENGTH} characters`);
+    throw invalid(name, `expected file names of at most ${MAX_FILENAME_LENGTH} characters`);
   }
-  const tooMany = () => fault(name, `expected ${countText(field)}, received more`);
+  const tooMany = () => invalid(name, `expected ${countText(field)}, received more`);
   if (alreadyReceived === max && filename !== '') throw tooMany();
   const upload = await uploads.receive(parts.bytesOf(part), fileBytes);
   // A browser sends this for a file input without a file.
@@ -197,7 +194,7 @@ function fieldName({ fieldname, type }: Part, shape: FormShape): string {
     throw new Failure('invalid_request', `a field has no name; expected one of ${known}`);
   }
   if (keepsUnknown && type === 'field') return shown;
-  throw fault(shown, `unknown; expected one of ${known}`);
+  throw invalid(shown, `unknown; expected one of ${known}`);
 }
 
 function valueBytesOf({ valueBytes = DEFAULT_VALUE_BYTES }: FormShape): number {
@@ -217,21 +214,21 @@ async function textOf(
   let bytes = 0;
   for await (const chunk of parts.bytesOf(part)) {
     bytes += chunk.byteLength;
-    if (bytes > most) throw fault(name, `expected at most ${most} bytes`);
+    if (bytes > most) throw invalid(name, `expected at most ${most} bytes`);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString();
 }
 
 function fieldText(part: Part, name: string, shape: FormShape): string {
-  if (part.type === 'file') throw fault(name, 'expected a text, received a file');
-  if (part.valueTruncated) throw fault(name, `expected at most ${valueBytesOf(shape)} bytes`);
+  if (part.type === 'file') throw invalid(name, 'expected a text, received a file');
+  if (part.valueTruncated) throw invalid(name, `expected at most ${valueBytesOf(shape)} bytes`);
   // The parser parses a part of type application/json.
   if (typeof part.value === 'string') return part.value;
   try {
     return JSON.stringify(part.value);
   } catch {
-    throw fault(name, 'nested too deep');
+    throw invalid(name, 'nested too deep');
   }
 }
 

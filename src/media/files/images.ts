@@ -7,9 +7,9 @@ import { DEFAULT_LIMITS, type Limits } from '../../images/limits.ts';
 import type { FileError } from '../../operations/definition/job.ts';
 import type { ImagePool } from '../../operations/pool/pool.ts';
 import type { VerifiedProperties } from '../../operations/tools/verify.ts';
+import { invalid } from '../../schema/invalid.ts';
 import type { NewAsset } from '../../store/asset.ts';
 import type { SentFile } from '../task/call.ts';
-import { invalid } from '../task/invalid-request.ts';
 
 /** Properties of an image of which every pixel was decoded. */
 export interface VerifiedImage extends VerifiedProperties {

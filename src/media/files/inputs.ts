@@ -4,6 +4,7 @@ import { isAssetId } from '../../assets/storage/identifier.ts';
 import { Failure } from '../../failure.ts';
 import type { Limits } from '../../images/limits.ts';
 import type { ImagePool } from '../../operations/pool/pool.ts';
+import { invalid } from '../../schema/invalid.ts';
 import type { Asset, NewAsset } from '../../store/asset.ts';
 import type { Store } from '../../store/store.ts';
 import { fetchPublic } from '../../upstream/fetch-public.ts';
@@ -11,7 +12,6 @@ import type { NetworkPolicy } from '../../upstream/network-policy.ts';
 import { checkPublicUrl } from '../../upstream/public-url.ts';
 import type { Upstream } from '../../upstream/response.ts';
 import type { InputFile } from '../provider/provider.ts';
-import { invalid } from '../task/invalid-request.ts';
 import type { InputReference, TaskRequest } from '../task/task-request.ts';
 import { storeImage, verifyImage } from './images.ts';
 

@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { checkedBody } from '../../schema/body.ts';
 import { unknownName } from '../../schema/faults.ts';
 import { field, integer } from '../../schema/fields.ts';
-import { invalid } from '../task/invalid-request.ts';
+import { invalid } from '../../schema/invalid.ts';
 
 /** The unvalidated fields of a request's body or form. */
 export type Fields = Readonly<Record<string, unknown>>;

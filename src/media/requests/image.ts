@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import type { Model } from '../../config/settings/schema.ts';
 import { outputSize, RESOLUTIONS, targetOf } from '../../images/sizes.ts';
 import { field, integer } from '../../schema/fields.ts';
-import { invalid } from '../task/invalid-request.ts';
+import { invalid } from '../../schema/invalid.ts';
 import {
   DALL_E_QUALITIES,
   IMAGE_OPTIONS,

@@ -1,6 +1,7 @@
 import { open } from 'node:fs/promises';
 import * as v from 'valibot';
 import { field, integer, number } from '../../schema/fields.ts';
+import { invalid } from '../../schema/invalid.ts';
 import { describeBytes, HEAD_BYTES, sniffMedia } from '../files/media-type.ts';
 import {
   type AudioFile,
@@ -8,7 +9,6 @@ import {
   type TranscriptionRequest,
 } from '../provider/provider.ts';
 import type { SentFile } from '../task/call.ts';
-import { invalid } from '../task/invalid-request.ts';
 import { checkFields, type Fields, model, shortText, textUpTo, wellFormed } from './fields.ts';
 
 /** Items of one list, and characters of one item. */

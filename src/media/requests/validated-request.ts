@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { firstModelOf } from '../../config/catalog/catalog.ts';
 import type { Config, Model } from '../../config/settings/schema.ts';
 import { checkedBody } from '../../schema/body.ts';
-import { invalid } from '../task/invalid-request.ts';
+import { invalid } from '../../schema/invalid.ts';
 import type { TaskRequest } from '../task/task-request.ts';
 import { checkFields, type Fields, model, type RequestSchema } from './fields.ts';
 

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { type Size, targetOf } from '../../images/sizes.ts';
 import { field, integer } from '../../schema/fields.ts';
-import { invalid } from '../task/invalid-request.ts';
+import { invalid } from '../../schema/invalid.ts';
 import { inputImages, model, prompt, promptFieldsOf, shortText, taskFields } from './fields.ts';
 import { requestReader } from './validated-request.ts';
 

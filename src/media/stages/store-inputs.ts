@@ -1,9 +1,9 @@
 import { clientPool, MAX_WAITING } from '../../operations/pool/pool.ts';
+import { invalid } from '../../schema/invalid.ts';
 import type { NewAsset } from '../../store/asset.ts';
 import { networkPolicyOf } from '../../upstream/network-policy.ts';
 import { imageLimits, MAX_IMAGE_BYTES, storeImage, type VerifiedImage } from '../files/images.ts';
 import { acceptInput, expectedDiskSpace } from '../files/inputs.ts';
-import { invalid } from '../task/invalid-request.ts';
 import type { InputReference } from '../task/task-request.ts';
 import type { Stage } from './stage.ts';
 

@@ -1,12 +1,12 @@
 import { findModel } from '../../config/catalog/catalog.ts';
 import { quoteValue } from '../../schema/fields.ts';
+import { invalid } from '../../schema/invalid.ts';
 import { fieldWithoutRoute } from '../providers/providers.ts';
 import { readAudioRequest, readSpeechRequest } from '../requests/audio.ts';
 import { readEditRequest, readImageRequest, readVariationRequest } from '../requests/image.ts';
 import { modelIdOf, type RequestReader } from '../requests/validated-request.ts';
 import { readVideoRequest } from '../requests/video.ts';
 import type { MediaKind } from '../task/call.ts';
-import { invalid } from '../task/invalid-request.ts';
 import type { Stage, Submission } from './stage.ts';
 
 export const READERS: Readonly<Record<MediaKind, RequestReader>> = {

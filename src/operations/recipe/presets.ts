@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { codedFailure, Failure } from '../../failure.ts';
+import { Failure } from '../../failure.ts';
 import type { TextJobs } from '../../threads/text-threads.ts';
 import { ThreadLostError } from '../../threads/threads.ts';
-import { type ReadOptions, readRecipe } from './read-recipe.ts';
+import { invalidRecipe, type ReadOptions, readRecipe } from './read-recipe.ts';
 import { PRESETS, type Recipe } from './recipe.ts';
 
 /** The text of a preset; null where none has this name. */
@@ -44,7 +44,7 @@ async function readRecipeInThread(
     .catch((error: unknown) => {
       if (!(error instanceof ThreadLostError)) throw error;
       const message = `${options.origin}: could not be read${error.isTimeout ? ' in time' : `: ${error.message}`}`;
-      throw codedFailure('invalid_recipe', message, { param: 'recipe' });
+      throw invalidRecipe(message);
     });
   if ('recipe' in reading) return reading.recipe;
   const { message, code, param } = reading.refusal;

@@ -5,8 +5,9 @@ import {
   type LineFault,
   readDocument,
 } from '../../config/yaml/document.ts';
-import { codedFailure, Failure } from '../../failure.ts';
+import { codedFailure, type Failure } from '../../failure.ts';
 import { checkAll, type Fault, formatValue, unknownName } from '../../schema/faults.ts';
+import { invalid } from '../../schema/invalid.ts';
 import { isObject } from '../../schema/untrusted.ts';
 import type { Recipe, RecipeOutput, RecipeStep } from './recipe.ts';
 import { recipeSchema, type WrittenRecipe, type WrittenStep } from './schema.ts';
@@ -34,7 +35,7 @@ export interface ReadOptions {
  */
 export function readRecipe(source: string, { origin, set }: ReadOptions): Recipe {
   if (source.length > MAX_RECIPE_LENGTH) {
-    throw invalid(`${origin}: larger than ${MAX_RECIPE_LENGTH / 1000} KB`);
+    throw invalidRecipe(`${origin}: larger than ${MAX_RECIPE_LENGTH / 1000} KB`);
   }
   const document = readDocument(source, (value) => variablesOf(value, set), MAX_TOKENS);
   const value = withShorthands(document.value ?? {});
@@ -57,12 +58,13 @@ export function readRecipe(source: string, { origin, set }: ReadOptions): Recipe
   return recipe;
 }
 
-function invalid(message: string): Failure {
+/** The failure of a recipe with faults. */
+export function invalidRecipe(message: string): Failure {
   return codedFailure('invalid_recipe', message, { param: 'recipe' });
 }
 
 function fail(origin: string, faults: readonly Fault[], document: Document): never {
-  throw invalid(faultLines(origin, faults, document, MAX_FAULTS).join('\n'));
+  throw invalidRecipe(faultLines(origin, faults, document, MAX_FAULTS).join('\n'));
 }
 
 /** The recipe's variables with those that are set. @throws Failure for an unknown one */
@@ -73,8 +75,7 @@ function variablesOf(recipe: unknown, set: readonly string[]): Record<string, st
   );
   for (const assignment of set) {
     const [, name, value] = /^([^=]*)=(.*)$/s.exec(assignment) ?? [];
-    const refuse = (message: string) =>
-      new Failure('invalid_request', `set: ${message}`, { param: 'set' });
+    const refuse = (message: string) => invalid('set', message);
     if (name === undefined)
       throw refuse(`expected NAME=VALUE, received ${formatValue(assignment, [])}`);
     if (!Object.hasOwn(values, name)) {

@@ -1,5 +1,4 @@
 import * as v from 'valibot';
-import { Failure } from '../../failure.ts';
 import { type Colour, colourField, parseColour } from '../../images/colour.ts';
 import { factsOf, readHeader, type Size } from '../../images/decoding/header.ts';
 import { readSamples, start } from '../../images/decoding/pixels.ts';
@@ -17,6 +16,7 @@ import { drawLayer, type LayerPixels } from '../../images/layers/layer.ts';
 import { openTextLayer } from '../../images/layers/text-layer.ts';
 import { distinctWarnings } from '../../images/output.ts';
 import { integer, optional, parseFields, withDefault } from '../../schema/fields.ts';
+import { invalid } from '../../schema/invalid.ts';
 import { defineSet } from '../batch/set.ts';
 import { fillTemplate, placeholderFault } from '../definition/name-template.ts';
 import type { ThreadOperation } from '../definition/operation.ts';
@@ -282,8 +282,8 @@ export const montage = defineSet({
     check(options, files) {
       const { width, height } = sheetSize(sheetOf(options).layout, files);
       if (width * height <= MAX_SHEET_PIXELS) return;
-      const message = `cell: expected a sheet of at most ${MAX_SHEET_PIXELS} pixels, received ${width}x${height}`;
-      throw new Failure('invalid_request', message, { param: 'cell' });
+      const message = `expected a sheet of at most ${MAX_SHEET_PIXELS} pixels, received ${width}x${height}`;
+      throw invalid('cell', message);
     },
     async finish({ results: records, images, run, addImage }, options) {
       const { layout, encoding } = sheetOf(options);

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Failure } from '../../failure.ts';
+import { invalid } from '../../schema/invalid.ts';
 import { isObject, textOf } from '../../schema/untrusted.ts';
 import { changeDocument, type Document } from '../../store/document.ts';
 import { newId } from '../../store/identifier.ts';
@@ -81,8 +82,7 @@ export class BackgroundResponses {
     const { model } = dialectNamed('responses').decodeRequest(body);
     findModelOfType('text', model, config(), holder);
     if (body['store'] === false) {
-      const message = 'store: expected true for a response in the background, received false';
-      throw new Failure('invalid_request', message, { param: 'store' });
+      throw invalid('store', 'expected true for a response in the background, received false');
     }
     if (callback !== null) {
       const policy = networkPolicyOf(config().network);

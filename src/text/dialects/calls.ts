@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
 import { quoteValue } from '../../schema/fields.ts';
+import { invalid } from '../../schema/invalid.ts';
 import { tryParseJson } from '../../schema/json.ts';
 import { isObject } from '../../schema/untrusted.ts';
 import type { DialectName, Json, ToolCallPart } from '../canonical/canonical.ts';
 import type { TextEvent } from '../canonical/events.ts';
 import { untranslatableAnswer } from './answer-errors.ts';
-import { invalid, untranslatable } from './request-errors.ts';
+import { untranslatable } from './request-errors.ts';
 
 /** Identifiers of calls that both Anthropic and OpenAI accept. */
 const TAKEN = /^[A-Za-z0-9_-]{1,64}$/;

@@ -1,7 +1,7 @@
 import { quoteValue } from '../../schema/fields.ts';
+import { invalid } from '../../schema/invalid.ts';
 import { nonEmptyTextOf } from '../../schema/untrusted.ts';
 import { FILE_SCHEME, type MediaPart, type MediaSource } from '../canonical/canonical.ts';
-import { invalid } from './request-errors.ts';
 
 /** Media types by the extension of a URL's path, which is all that an address says of its content. */
 const TYPES: Readonly<Record<string, string>> = {

@@ -1,5 +1,4 @@
-import { type CodeOf, Failure } from '../../failure.ts';
-import { named } from '../../schema/fields.ts';
+import type { Failure } from '../../failure.ts';
 import { isObject, nonEmptyTextOf } from '../../schema/untrusted.ts';
 import type {
   DialectName,
@@ -11,14 +10,6 @@ import { type Field, noSettings } from './field-table.ts';
 import { dialectNamed } from './registry.ts';
 import { pathOf, valueAt } from './request-settings.ts';
 import { type NeverOmitted, UnsupportedField } from './unsupported-field.ts';
-
-/** The failure of a request with an invalid field. */
-export function invalid(param: string, message: string, code?: CodeOf<'invalid_request'>): Failure {
-  return new Failure('invalid_request', named(param, message), {
-    param,
-    ...(code !== undefined && { code }),
-  });
-}
 
 /** The failure of a request with a part that the upstream's dialect cannot express. */
 export function untranslatable(

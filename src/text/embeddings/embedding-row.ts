@@ -1,5 +1,5 @@
 import { kindOf } from '../../config/providers/provider-kinds.ts';
-import { invalid } from '../dialects/request-errors.ts';
+import { invalid } from '../../schema/invalid.ts';
 import type { Row, RowModel } from '../rows/row.ts';
 import { type Embeddings, parseAnswer, writeEmbeddings } from './answer.ts';
 import { FORMATS } from './formats.ts';

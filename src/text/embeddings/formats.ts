@@ -1,7 +1,7 @@
+import { invalid } from '../../schema/invalid.ts';
 import { countOf, listOf, objectOf } from '../../schema/untrusted.ts';
 import { invalidAnswer } from '../dialects/answer-errors.ts';
 import { resourceOf } from '../dialects/gemini/model-names.ts';
-import { invalid } from '../dialects/request-errors.ts';
 import type { RowFormat } from '../rows/row.ts';
 import type { Embeddings } from './answer.ts';
 import type { EmbeddingsRequest } from './request.ts';

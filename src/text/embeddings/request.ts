@@ -1,8 +1,8 @@
 import * as v from 'valibot';
 import { checkedBody } from '../../schema/body.ts';
 import { choice, openObject } from '../../schema/choice.ts';
-import { expected, field, integer, quoteValue } from '../../schema/fields.ts';
-import { invalid } from '../dialects/request-errors.ts';
+import { field, integer, quoteValue } from '../../schema/fields.ts';
+import { expected, invalid } from '../../schema/invalid.ts';
 import type { Estimate } from '../rows/row.ts';
 
 /** Items of one request, as at OpenAI. */

@@ -1,7 +1,7 @@
 import { setImmediate, setTimeout } from 'node:timers/promises';
 import { FAILURE_TYPES, Failure } from '../../failure.ts';
 import { choice, delay, failureOf, readDirectives } from '../../routing/directives.ts';
-import { invalid } from '../dialects/request-errors.ts';
+import { invalid } from '../../schema/invalid.ts';
 import type { SandboxTarget } from '../rows/row.ts';
 import { countTokens } from '../sandbox/tokens.ts';
 import type { Embeddings } from './answer.ts';

@@ -1,7 +1,7 @@
+import { invalid } from '../../schema/invalid.ts';
 import type { NativePart, TextRequest, Tool, ToolReference } from '../canonical/canonical.ts';
 import type { Target } from '../dialects/dialect.ts';
 import { dialectNamed } from '../dialects/registry.ts';
-import { invalid } from '../dialects/request-errors.ts';
 import { pathOf } from '../dialects/request-settings.ts';
 import type { RequestEmulation } from './emulation.ts';
 

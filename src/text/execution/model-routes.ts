@@ -8,11 +8,11 @@ import {
 import { type NamedEntry, upstreamModelOf } from '../../config/catalog/model-names.ts';
 import { dialectFor, isRemote, type Provider } from '../../config/providers/provider-kinds.ts';
 import type { Config, Model } from '../../config/settings/schema.ts';
+import { invalid } from '../../schema/invalid.ts';
 import type { KeyHolder } from '../../store/store.ts';
 import type { DialectName, TextRequest } from '../canonical/canonical.ts';
 import type { Target } from '../dialects/dialect.ts';
 import { upstreamDialectOf } from '../dialects/registry.ts';
-import { invalid } from '../dialects/request-errors.ts';
 import { canPass } from './pass-through.ts';
 
 /**

@@ -1,10 +1,10 @@
 import type { TextModel } from '../../config/catalog/catalog.ts';
 import type { Failure } from '../../failure.ts';
+import { invalid } from '../../schema/invalid.ts';
 import { OWNER } from '../../store/account.ts';
 import { type Feature, OWNER_FEATURES, REFERENCES } from '../../store/features.ts';
 import type { KeyHolder } from '../../store/store.ts';
 import type { Inspection, Use } from '../dialects/inspection.ts';
-import { invalid } from '../dialects/request-errors.ts';
 import { isWithin } from './paths.ts';
 
 const STORED: readonly string[] = REFERENCES;

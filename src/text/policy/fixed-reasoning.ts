@@ -1,6 +1,6 @@
+import { invalid } from '../../schema/invalid.ts';
 import type { Part, RequestSetting, TextRequest, Turn } from '../canonical/canonical.ts';
 import { dialectNamed } from '../dialects/registry.ts';
-import { invalid } from '../dialects/request-errors.ts';
 import { pathOf } from '../dialects/request-settings.ts';
 
 /** Sampling is fixed, so that these settings are removed. */

@@ -1,9 +1,9 @@
 import type { TextModel, TextRoute } from '../../config/catalog/catalog.ts';
+import { invalid } from '../../schema/invalid.ts';
 import type { Json, TextRequest } from '../canonical/canonical.ts';
 import { conversationsOf } from '../canonical/canonical.ts';
 import type { Target } from '../dialects/dialect.ts';
 import { dialectNamed } from '../dialects/registry.ts';
-import { invalid } from '../dialects/request-errors.ts';
 import { UnsupportedField } from '../dialects/unsupported-field.ts';
 import { type EmulatedRequest, emulate } from '../emulation/emulate.ts';
 

@@ -2,8 +2,8 @@ import * as v from 'valibot';
 import { checkedBody } from '../../schema/body.ts';
 import { choice, openObject } from '../../schema/choice.ts';
 import { field, integer } from '../../schema/fields.ts';
+import { invalid } from '../../schema/invalid.ts';
 import { isObject } from '../../schema/untrusted.ts';
-import { invalid } from '../dialects/request-errors.ts';
 import { checkedText, refuseUnknown } from '../embeddings/request.ts';
 
 /** Documents of one request, as at Cohere. */

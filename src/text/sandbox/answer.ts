@@ -1,10 +1,11 @@
 import { Failure } from '../../failure.ts';
 import { failureOf } from '../../routing/directives.ts';
+import { invalid } from '../../schema/invalid.ts';
 import type { NativePart, TextRequest } from '../canonical/canonical.ts';
 import { contentOf } from '../canonical/content.ts';
 import type { FinishReason, TextEvent, Usage } from '../canonical/events.ts';
 import type { Target } from '../dialects/dialect.ts';
-import { invalid, untranslatable } from '../dialects/request-errors.ts';
+import { untranslatable } from '../dialects/request-errors.ts';
 import { pathOf } from '../dialects/request-settings.ts';
 import { StopSequences } from '../emulation/stop-sequences.ts';
 import { answerFor, type Model, OPENING, REFUSAL, reasoningFor } from './answer-text.ts';

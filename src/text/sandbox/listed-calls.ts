@@ -1,7 +1,7 @@
+import { invalid } from '../../schema/invalid.ts';
 import { tryParseJson } from '../../schema/json.ts';
 import { isObject } from '../../schema/untrusted.ts';
 import type { TextPart, TextRequest, Tool, Turn } from '../canonical/canonical.ts';
-import { invalid } from '../dialects/request-errors.ts';
 import { textsIn } from './prompt.ts';
 
 /** A line of a prompt that lists a call: `sandbox:call read_file {"path": "notes.txt"}`. */

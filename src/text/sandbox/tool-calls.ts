@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
+import { invalid } from '../../schema/invalid.ts';
 import { isObject } from '../../schema/untrusted.ts';
 import type { TextRequest, Tool } from '../canonical/canonical.ts';
-import { invalid } from '../dialects/request-errors.ts';
 import { pathOf } from '../dialects/request-settings.ts';
 import { nextListedCall } from './listed-calls.ts';
 import { type Prompt, toolsOf } from './prompt.ts';

@@ -6,6 +6,7 @@ import {
 } from '../../config/catalog/catalog.ts';
 import { EFFORTS, type Effort } from '../../config/settings/models.ts';
 import { quoteValue } from '../../schema/fields.ts';
+import { invalid } from '../../schema/invalid.ts';
 import type {
   ReasoningRequest,
   RequestSetting,
@@ -14,7 +15,6 @@ import type {
 } from '../canonical/canonical.ts';
 import { budgetOf, budgetWithin } from '../dialects/budgets.ts';
 import { dialectNamed } from '../dialects/registry.ts';
-import { invalid } from '../dialects/request-errors.ts';
 import { pathOf } from '../dialects/request-settings.ts';
 import { checkFixedReasoning, FIXED_SETTINGS } from '../policy/fixed-reasoning.ts';
 import { drops } from '../policy/unsupported.ts';

@@ -1,7 +1,7 @@
 import type { TextModel } from '../../config/catalog/catalog.ts';
+import { invalid } from '../../schema/invalid.ts';
 import type { Json } from '../canonical/canonical.ts';
 import type { Inspection, UnknownField } from '../dialects/inspection.ts';
-import { invalid } from '../dialects/request-errors.ts';
 import { hasRouteOf } from '../execution/model-routes.ts';
 import type { Stage } from './stage.ts';
 

@@ -1,7 +1,7 @@
+import { invalid } from '../../schema/invalid.ts';
 import { type NetworkPolicy, networkPolicyOf } from '../../upstream/network-policy.ts';
 import { checkPublicUrl } from '../../upstream/public-url.ts';
 import type { Inspection } from '../dialects/inspection.ts';
-import { invalid } from '../dialects/request-errors.ts';
 import { forwardedHeaders } from '../execution/execution.ts';
 import { mayLeaveServer } from '../execution/model-routes.ts';
 import { Allowance } from '../policy/allowance.ts';

@@ -1,5 +1,5 @@
+import { invalid } from '../../schema/invalid.ts';
 import type { TextRequest } from '../canonical/canonical.ts';
-import { invalid } from '../dialects/request-errors.ts';
 import { pathOf } from '../dialects/request-settings.ts';
 import { HostedTools } from '../policy/hosted-tools.ts';
 import type { Stage } from './stage.ts';

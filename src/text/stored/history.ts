@@ -1,4 +1,5 @@
 import { Failure } from '../../failure.ts';
+import { invalid } from '../../schema/invalid.ts';
 import { isObject, listOf, nonEmptyTextOf, objectsOf, textOf } from '../../schema/untrusted.ts';
 import type { Json } from '../canonical/canonical.ts';
 import { isReference } from '../dialects/responses/item-fields.ts';
@@ -113,8 +114,8 @@ async function opened(item: Json, lookup: Lookup, param: string): Promise<Json> 
   if (sealed === null) return item;
   const summary = await lookup.open(sealed);
   if (summary !== null) return { type: 'message', role: 'user', content: SUMMARY + summary };
-  const message = `${param}: expected a compaction of this account, received one of another or a changed one`;
-  throw new Failure('invalid_request', message, { param });
+  const message = `expected a compaction of this account, received one of another or a changed one`;
+  throw invalid(param, message);
 }
 
 /** The items of a chain of responses, oldest first. */

@@ -1,8 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import * as v from 'valibot';
 import { type FileDocument, PURPOSES } from '../../../batches/stored-files.ts';
-import { Failure } from '../../../failure.ts';
 import { integer, optional, quoteValue, withDefault } from '../../../schema/fields.ts';
+import { invalid } from '../../../schema/invalid.ts';
 import { BINARY } from '../../openapi/openapi.ts';
 import type { AppContext } from '../../request/app-context.ts';
 import { addEndpoint } from '../../request/endpoint.ts';
@@ -108,7 +108,7 @@ export function fileFormRoutes(server: FastifyInstance, context: AppContext): vo
         const purpose = PURPOSES.find((one) => one === given);
         if (purpose === undefined) {
           const what = `expected one of ${PURPOSES.join(', ')}, received ${quoteValue(given)}`;
-          throw new Failure('invalid_request', `purpose: ${what}`, { param: 'purpose' });
+          throw invalid('purpose', what);
         }
         const { path } = sentFiles(form, 'file', UPLOAD)[0]!;
         const filename = form.files.get('file')![0]!.filename.replace(/^.*[/\\]/, '') || 'file';

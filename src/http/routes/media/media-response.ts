@@ -6,7 +6,7 @@ import type { Fields } from '../../../media/requests/fields.ts';
 import type { MediaKind, SentFile } from '../../../media/task/call.ts';
 import type { StoredResult, TaskRequest } from '../../../media/task/task-request.ts';
 import { formatValue } from '../../../schema/faults.ts';
-import { expected, named } from '../../../schema/fields.ts';
+import { expected, invalid, named } from '../../../schema/invalid.ts';
 import { isObject } from '../../../schema/untrusted.ts';
 import type { Asset } from '../../../store/asset.ts';
 import { isTerminal, type Task } from '../../../store/task.ts';
@@ -178,7 +178,5 @@ export function idempotencyKeyOf({ headers }: FastifyRequest): string | null {
   const key = headers['idempotency-key'];
   if (key === undefined) return null;
   if (typeof key === 'string' && KEY.test(key)) return key;
-  throw new Failure('invalid_request', `${PARAM}: expected 1 to 255 printable ASCII characters`, {
-    param: PARAM,
-  });
+  throw invalid(PARAM, 'expected 1 to 255 printable ASCII characters');
 }

@@ -1,12 +1,13 @@
 import type { FastifyInstance } from 'fastify';
 import * as v from 'valibot';
-import { Failure } from '../../../failure.ts';
+import type { Failure } from '../../../failure.ts';
 import { imagesShape } from '../../../media/record.ts';
 import { audioRequest } from '../../../media/requests/audio.ts';
 import { imageRequest } from '../../../media/requests/image.ts';
 import { moderationRequest } from '../../../media/requests/moderation.ts';
 import { videoRequest } from '../../../media/requests/video.ts';
 import type { MediaKind } from '../../../media/task/call.ts';
+import { invalid } from '../../../schema/invalid.ts';
 import { handsOver } from '../../../store/nodes.ts';
 import { jsonOrEvents } from '../../openapi/openapi.ts';
 import { showCredits, whileAdmitted } from '../../request/admission.ts';
@@ -140,9 +141,5 @@ export function mediaRoutes(server: FastifyInstance, context: AppContext): void 
 }
 
 function notStreamed(): Failure {
-  return new Failure(
-    'invalid_request',
-    'stream: expected false, received true; POST /v1/images/generations streams',
-    { param: 'stream' },
-  );
+  return invalid('stream', 'expected false, received true; POST /v1/images/generations streams');
 }

@@ -2,8 +2,8 @@ import type { FastifyRequest } from 'fastify';
 import * as v from 'valibot';
 import type { Config } from '../../../config/settings/schema.ts';
 import { checkFields, type Fields } from '../../../media/requests/fields.ts';
-import { invalid } from '../../../media/task/invalid-request.ts';
 import { field, integer } from '../../../schema/fields.ts';
+import { invalid } from '../../../schema/invalid.ts';
 
 const RESPONSE_FORMATS = ['url', 'b64_json'] as const;
 

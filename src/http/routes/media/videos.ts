@@ -10,10 +10,10 @@ import {
   shortText,
   taskFields,
 } from '../../../media/requests/fields.ts';
-import { invalid } from '../../../media/task/invalid-request.ts';
 import type { StoredResult, VideoTaskRequest } from '../../../media/task/task-request.ts';
 import { checkedBody } from '../../../schema/body.ts';
 import { field, fieldsOf as formFields, integer, optional } from '../../../schema/fields.ts';
+import { invalid } from '../../../schema/invalid.ts';
 import { conflict } from '../../../store/errors.ts';
 import type { Task } from '../../../store/task.ts';
 import { BINARY, formSchemaOf } from '../../openapi/openapi.ts';

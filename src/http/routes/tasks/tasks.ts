@@ -1,11 +1,12 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import * as v from 'valibot';
-import { codedFailure, FAILURE_TYPES, Failure } from '../../../failure.ts';
+import { codedFailure, FAILURE_TYPES, type Failure } from '../../../failure.ts';
 import { FairSemaphore } from '../../../fair-semaphore.ts';
 import type { TaskAttempt } from '../../../media/queue/task-attempts.ts';
 import { assetUrl, nameOfTask, taskRecord, taskShape } from '../../../media/record.ts';
 import type { InputReference, TaskRequest } from '../../../media/task/task-request.ts';
 import { day, field, optional } from '../../../schema/fields.ts';
+import { invalid } from '../../../schema/invalid.ts';
 import { toCredits } from '../../../store/credits.ts';
 import type { Delivery } from '../../../store/delivery.ts';
 import { utcDayOf } from '../../../store/ledger.ts';
@@ -182,8 +183,8 @@ async function findTasks(
     last = tasks.at(-1)!.id;
   }
   if (found.length > 0) return { tasks: found, hasMore: true };
-  const message = `after: the last ${MAX_READ} tasks do not meet the conditions; continue after ${last}`;
-  throw new Failure('invalid_request', message, { param: 'after' });
+  const message = `the last ${MAX_READ} tasks do not meet the conditions; continue after ${last}`;
+  throw invalid('after', message);
 }
 
 function callbackOf({ id, url, status, attempts, nextAt }: Delivery) {

@@ -3,8 +3,9 @@ import type { FastifyInstance } from 'fastify';
 import * as v from 'valibot';
 import { publishModel, publishModels } from '../../../config/catalog/catalog.ts';
 import { modelShape } from '../../../config/catalog/published-model.ts';
-import { codedFailure, Failure } from '../../../failure.ts';
+import { codedFailure } from '../../../failure.ts';
 import { field } from '../../../schema/fields.ts';
+import { invalid } from '../../../schema/invalid.ts';
 import type { KeyHolder } from '../../../store/store.ts';
 import type { ModelListing, ModelPage } from '../../../text/dialects/endpoint.ts';
 import { allDialects } from '../../../text/dialects/registry.ts';
@@ -97,10 +98,10 @@ function listModels(
   const given = after ?? pageToken;
   const at = models.findIndex(({ id }) => id === given);
   if (given !== '' && at === -1) {
-    const [param, last] =
-      after === undefined ? ['pageToken', 'nextPageToken'] : ['after_id', 'last_id'];
-    const message = `${param}: expected the ${last} of a page of this list`;
-    throw new Failure('invalid_request', message, { param });
+    const isGemini = after === undefined;
+    const last = isGemini ? 'nextPageToken' : 'last_id';
+    const message = `expected the ${last} of a page of this list`;
+    throw invalid(isGemini ? 'pageToken' : 'after_id', message);
   }
   const first = after === undefined ? Math.max(0, at) : at + 1;
   const end = first + Math.min(limit || PAGE.usual, PAGE.most);

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import * as v from 'valibot';
-import { Failure } from '../../../failure.ts';
+import { invalid } from '../../../schema/invalid.ts';
 import { isBackground } from '../../../text/background/background.ts';
 import type { Json } from '../../../text/canonical/canonical.ts';
 import { TextReport } from '../../../text/canonical/report.ts';
@@ -157,8 +157,7 @@ export function compactionRoute(server: FastifyInstance, context: AppContext): v
       })) as Json;
       const items = itemsOf(whole['input']);
       if (items.length === 0 && (whole['previous_response_id'] ?? null) === null) {
-        const message = 'input: expected a conversation, received none';
-        throw new Failure('invalid_request', message, { param: 'input' });
+        throw invalid('input', 'expected a conversation, received none');
       }
       request.body = summaryRequest(whole, items);
       const address = { model: null, stream: false };

@@ -1,3 +1,4 @@
+import { invalid } from '../../../schema/invalid.ts';
 import { tryParseJson } from '../../../schema/json.ts';
 import { isObject } from '../../../schema/untrusted.ts';
 import { editBody, imagePathOf, moderate, transcribe } from '../../provider/openai-requests.ts';
@@ -11,7 +12,6 @@ import {
   type ProviderContext,
 } from '../../provider/provider.ts';
 import { asBillable, missingContent, withProviderClient } from '../../provider/provider-client.ts';
-import { invalid } from '../../task/invalid-request.ts';
 import type { AudioTaskRequest, ImageTaskRequest } from '../../task/task-request.ts';
 import { makeVideo } from './videos.ts';
 

@@ -1,3 +1,4 @@
+import { invalid } from '../../../schema/invalid.ts';
 import { isObject, objectOf } from '../../../schema/untrusted.ts';
 import { type FormField, formOf } from '../../../upstream/form.ts';
 import { jobIdOf, type PollDelay, pollJob } from '../../provider/polling.ts';
@@ -10,7 +11,6 @@ import {
   type RequestBody,
   withProviderClient,
 } from '../../provider/provider-client.ts';
-import { invalid } from '../../task/invalid-request.ts';
 import type { VideoTaskRequest } from '../../task/task-request.ts';
 
 const MAX_RESPONSE_BYTES = 1024 * 1024;

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { SeededRandom } from '../../../operations/sandbox/seeded-random.ts';
+import { invalid } from '../../../schema/invalid.ts';
 import type { MediaJob, MediaOutput, ProviderContext } from '../../provider/provider.ts';
-import { invalid } from '../../task/invalid-request.ts';
 import { type AudioTaskRequest, voiceName } from '../../task/task-request.ts';
 import { applyDirectives, expectModel, GARBAGE, usageOf } from './directives.ts';
 import { wavFile } from './wav.ts';

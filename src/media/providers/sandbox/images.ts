@@ -1,11 +1,11 @@
 import { outputSize, type Size } from '../../../images/sizes.ts';
+import { invalid } from '../../../schema/invalid.ts';
 import type {
   MediaJob,
   MediaOutput,
   OutputFile,
   ProviderContext,
 } from '../../provider/provider.ts';
-import { invalid } from '../../task/invalid-request.ts';
 import type { ImageTaskRequest, VideoTaskRequest } from '../../task/task-request.ts';
 import { applyDirectives, expectModel, GARBAGE, usageOf } from './directives.ts';
 import { coloursOf, convertImage, fittedSize, renderImage, sizeFor, sizeOf } from './rendering.ts';

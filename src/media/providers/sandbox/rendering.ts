@@ -5,8 +5,8 @@ import { parseTarget, type Size } from '../../../images/sizes.ts';
 import type { Job, JobSuccess } from '../../../operations/definition/job.ts';
 import type { RenderOptions } from '../../../operations/sandbox/render.ts';
 import { convert } from '../../../operations/tools/convert.ts';
+import { invalid } from '../../../schema/invalid.ts';
 import type { InputFile, ProviderContext } from '../../provider/provider.ts';
-import { invalid } from '../../task/invalid-request.ts';
 
 /** No limits of their own: inputs were verified within the operator's limits, which may be higher. */
 const LIMITS: Limits = {

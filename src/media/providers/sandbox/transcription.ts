@@ -3,13 +3,13 @@ import { createReadStream } from 'node:fs';
 import { open } from 'node:fs/promises';
 import type { Failure } from '../../../failure.ts';
 import { SeededRandom } from '../../../operations/sandbox/seeded-random.ts';
+import { invalid } from '../../../schema/invalid.ts';
 import type {
   AudioFile,
   ProviderContext,
   Transcript,
   TranscriptionJob,
 } from '../../provider/provider.ts';
-import { invalid } from '../../task/invalid-request.ts';
 import { applyDirectives, expectModel } from './directives.ts';
 import { describeWav, type WavDescription } from './wav.ts';
 

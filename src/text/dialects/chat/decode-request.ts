@@ -1,5 +1,6 @@
 import type { Effort } from '../../../config/settings/models.ts';
 import { checkedBody } from '../../../schema/body.ts';
+import { invalid } from '../../../schema/invalid.ts';
 import { isObject, objectOf, textOf } from '../../../schema/untrusted.ts';
 import type {
   Json,
@@ -13,7 +14,6 @@ import { openaiEndUser } from '../end-user.ts';
 import type { RequestAddress } from '../endpoint.ts';
 import { collectRest, type Findings, nativePart } from '../native-parts.ts';
 import { decodeJsonSchema, decodeToolChoice, stopOf } from '../openai-fields.ts';
-import { invalid } from '../request-errors.ts';
 import { decodeTools, decodeTurns } from './decode-turns.ts';
 import { type ChatRequest, fields } from './fields.ts';
 

@@ -1,4 +1,5 @@
-import { expected, quoteValue } from '../../../schema/fields.ts';
+import { quoteValue } from '../../../schema/fields.ts';
+import { expected, invalid } from '../../../schema/invalid.ts';
 import {
   functionOf,
   type Json,
@@ -15,7 +16,6 @@ import { cacheMarkOf, withMark } from '../cache-marks.ts';
 import { argumentsOf, callIdFromWire, callOf } from '../calls.ts';
 import type { FieldTable } from '../field-table.ts';
 import { collectRest, type Findings, nativePart } from '../native-parts.ts';
-import { invalid } from '../request-errors.ts';
 import { decodeCustomCall, decodeCustomTool } from './custom-tools.ts';
 import { decodeMedia } from './media.ts';
 import * as fields from './message-fields.ts';

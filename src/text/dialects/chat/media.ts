@@ -1,3 +1,4 @@
+import { invalid } from '../../../schema/invalid.ts';
 import {
   type DialectName,
   FILE_SCHEME,
@@ -6,7 +7,7 @@ import {
 } from '../../canonical/canonical.ts';
 import { dataUrl, mediaPart, sourceOf } from '../media-source.ts';
 import { dialectNamed } from '../registry.ts';
-import { invalid, untranslatable } from '../request-errors.ts';
+import { untranslatable } from '../request-errors.ts';
 
 /** Formats of audio whose media type has another name. */
 const AUDIO_TYPES: Readonly<Record<string, string>> = { mp3: 'audio/mpeg', wav: 'audio/wav' };

@@ -1,9 +1,9 @@
 import { checkedBody } from '../../../schema/body.ts';
+import { invalid } from '../../../schema/invalid.ts';
 import { type TextRequest, type Turn, turnOf } from '../../canonical/canonical.ts';
 import { openaiEndUser } from '../end-user.ts';
 import { collectRest, type Findings } from '../native-parts.ts';
 import { stopOf } from '../openai-fields.ts';
-import { invalid } from '../request-errors.ts';
 import { type CompletionsRequest, fields } from './fields.ts';
 
 /** Choices of one request, those of all prompts together. */

@@ -1,10 +1,10 @@
 import * as v from 'valibot';
 import { checkedBody } from '../../../schema/body.ts';
 import { openObject } from '../../../schema/choice.ts';
+import { invalid } from '../../../schema/invalid.ts';
 import { countOf, objectsOf } from '../../../schema/untrusted.ts';
 import type { Json } from '../../canonical/canonical.ts';
 import type { TokenCounting } from '../dialect.ts';
-import { invalid } from '../request-errors.ts';
 import { decodeRequest } from './decode-request.ts';
 import { pathsOf } from './endpoint.ts';
 import { inCamelCase } from './field-names.ts';

@@ -1,5 +1,6 @@
 import { EFFORTS, type Effort } from '../../../config/settings/models.ts';
 import { checkedBody } from '../../../schema/body.ts';
+import { invalid } from '../../../schema/invalid.ts';
 import { isObject } from '../../../schema/untrusted.ts';
 import {
   functionOf,
@@ -14,7 +15,6 @@ import {
 } from '../../canonical/canonical.ts';
 import type { RequestAddress } from '../endpoint.ts';
 import { collectRest, type Findings, nativePart } from '../native-parts.ts';
-import { invalid } from '../request-errors.ts';
 import { decodeTurns } from './decode-turns.ts';
 import { inCamelCase } from './field-names.ts';
 import { configFields, fields, type GeminiRequest, toolConfigFields } from './fields.ts';

@@ -1,3 +1,4 @@
+import { invalid } from '../../../schema/invalid.ts';
 import { isObject } from '../../../schema/untrusted.ts';
 import type {
   Json,
@@ -11,7 +12,7 @@ import type {
 import { type AlternatingTurn, alternatingTurns } from '../alternating-turns.ts';
 import { callInput } from '../calls.ts';
 import type { Target } from '../dialect.ts';
-import { invalid, refuseNative, refusePrefill, untranslatable } from '../request-errors.ts';
+import { refuseNative, refusePrefill, untranslatable } from '../request-errors.ts';
 import { functionNameOnWire } from './function-names.ts';
 import { encodeMedia } from './media.ts';
 import { isGemini3 } from './model-names.ts';

@@ -1,3 +1,4 @@
+import { invalid } from '../../../schema/invalid.ts';
 import { textOf } from '../../../schema/untrusted.ts';
 import {
   FILE_SCHEME,
@@ -16,7 +17,6 @@ import { callIdFromWire, callOf } from '../calls.ts';
 import { mediaPart } from '../media-source.ts';
 import { collectRest, type Findings, nativePart } from '../native-parts.ts';
 import { isWrapped, unwrapSignature } from '../reasoning-signature.ts';
-import { invalid } from '../request-errors.ts';
 import {
   type Block,
   blockTables,

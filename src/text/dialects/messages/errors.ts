@@ -1,8 +1,8 @@
 import type { Failure } from '../../../failure.ts';
+import { invalid } from '../../../schema/invalid.ts';
 import { isObject } from '../../../schema/untrusted.ts';
 import type { Json } from '../../canonical/canonical.ts';
 import { namedFrame } from '../named-frame.ts';
-import { invalid } from '../request-errors.ts';
 import type { MessagesRequest } from './fields.ts';
 
 /** The last frame of a stream that failed. */

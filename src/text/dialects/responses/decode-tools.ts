@@ -1,9 +1,9 @@
 import * as v from 'valibot';
+import { invalid } from '../../../schema/invalid.ts';
 import { isObject, listOf, nonEmptyTextOf } from '../../../schema/untrusted.ts';
 import type { Json, Namespace, NativePart, Tool, ToolChoice } from '../../canonical/canonical.ts';
 import { nativePart } from '../native-parts.ts';
 import { decodeCustom, decodeToolChoice } from '../openai-fields.ts';
-import { invalid } from '../request-errors.ts';
 import { functionTool } from './tool-fields.ts';
 import { decodeSearchTool } from './tool-search.ts';
 

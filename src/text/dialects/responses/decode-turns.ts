@@ -1,3 +1,4 @@
+import { invalid } from '../../../schema/invalid.ts';
 import { isObject, nonEmptyTextOf } from '../../../schema/untrusted.ts';
 import {
   type Json,
@@ -15,7 +16,6 @@ import { argumentsOf, callIdFromWire, callOf } from '../calls.ts';
 import { mediaPart, sourceOf } from '../media-source.ts';
 import { collectRest, type Findings, nativePart } from '../native-parts.ts';
 import { isWrapped, unwrapSignature } from '../reasoning-signature.ts';
-import { invalid } from '../request-errors.ts';
 import { isReference, itemTables, partTables } from './item-fields.ts';
 import { reasoningText } from './reasoning.ts';
 import { decodeToolItem } from './tool-search.ts';

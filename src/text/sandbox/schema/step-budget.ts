@@ -1,5 +1,5 @@
+import { invalid } from '../../../schema/invalid.ts';
 import type { Json } from '../../canonical/canonical.ts';
-import { invalid } from '../../dialects/request-errors.ts';
 
 /** Steps for one response. A step takes 0.1 to 0.2 µs, so that the slowest schema takes some 50 ms. */
 const STEPS = 300_000;
