@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { field, integer, optional, withDefault } from '../schema/fields.ts';
+import { boundedText, field, integer, optional, withDefault } from '../schema/fields.ts';
 import { ALERT_TYPES, MAX_ALERTS } from '../store/alert.ts';
 import { defineAdminCommand } from './admin-command.ts';
 import { testedWebhook } from './catalog-context.ts';
@@ -59,11 +59,9 @@ const test = defineAdminCommand({
   summary: 'Send a test alert to the webhooks of the configuration, and show what they answer',
   positionals: ['name'],
   options: v.strictObject({
-    name: optional(
-      v.pipe(v.string(), v.nonEmpty(), v.maxLength(128)),
-      'name of one webhook; all without it',
-      { expects: 'the name of a webhook' },
-    ),
+    name: optional(boundedText(128), 'name of one webhook; all without it', {
+      expects: 'the name of a webhook',
+    }),
   }),
   result: v.object({ webhooks: v.array(testedWebhook) }),
   examples: ['alerts test'],

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { parseDuration } from '../config/fields/units.ts';
-import { field } from '../schema/fields.ts';
+import { boundedText, field } from '../schema/fields.ts';
 import { IMAGE_ANSWERS, KEPT_BODIES } from '../store/account.ts';
 import { timeZoneNamed } from '../store/calendar.ts';
 import { MAX_CREDITS, parseCredits } from '../store/credits.ts';
@@ -46,7 +46,7 @@ const matching = (pattern: RegExp, expects: string) => (description: string) =>
 const reference =
   (expects: string, maxLength = 512) =>
   (description: string) =>
-    field(v.pipe(v.string(), v.nonEmpty(), v.maxLength(maxLength)), description, { expects });
+    field(boundedText(maxLength), description, { expects });
 
 /** Any text on one line; not the beginning of a flag or of an account's id, and no blank at either end. */
 const NAME = /^(?!acct_|[-\s])[^\p{C}\p{Zl}\p{Zp}]{0,63}[^\p{C}\s]$/u;

@@ -5,7 +5,7 @@ import {
   PRICED_PROVIDERS,
 } from '../config/providers/provider-kind.ts';
 import { Failure } from '../failure.ts';
-import { integer, number, optional, withDefault } from '../schema/fields.ts';
+import { boundedText, integer, number, optional, withDefault } from '../schema/fields.ts';
 import { listOf, objectOf } from '../schema/untrusted.ts';
 import { toCredits } from '../store/credits.ts';
 import { defineAdminCommand } from './admin-command.ts';
@@ -26,7 +26,7 @@ type Json = Readonly<Record<string, unknown>>;
 const price = (unit: string) => v.optional(credits(`credits per ${unit}`, '0'));
 
 const text = (maxLength: number, description: string, expects?: string) =>
-  optional(v.pipe(v.string(), v.nonEmpty(), v.maxLength(maxLength)), description, {
+  optional(boundedText(maxLength), description, {
     expects: expects ?? `a text of at most ${maxLength} characters`,
   });
 

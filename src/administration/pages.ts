@@ -1,5 +1,4 @@
-import * as v from 'valibot';
-import { integer, optional } from '../schema/fields.ts';
+import { boundedText, integer, optional } from '../schema/fields.ts';
 import { inParts, type Listing } from '../store/selection.ts';
 import type { AdminCommand } from './admin-command.ts';
 
@@ -9,11 +8,9 @@ export const MAX_PAGE = 1000;
 /** Options of a command that lists. */
 export const pageOptions = {
   limit: optional(integer(1, MAX_PAGE), `elements of a page; ${MAX_PAGE} over HTTP by default`),
-  after: optional(
-    v.pipe(v.string(), v.nonEmpty(), v.maxLength(256)),
-    'id of the last element of the previous page',
-    { expects: 'an id' },
-  ),
+  after: optional(boundedText(256), 'id of the last element of the previous page', {
+    expects: 'an id',
+  }),
 };
 
 interface PageOptions {

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { field, integer, optional } from '../schema/fields.ts';
+import { boundedText, field, integer, optional } from '../schema/fields.ts';
 import {
   attemptShape,
   ownerRequestShape,
@@ -41,7 +41,7 @@ export function requestDetailOf(request: RequestRecord, kept: RequestBodies | un
 /** Classes of statuses, as in OpenAPI. */
 const CLASSES = ['2xx', '4xx', '5xx'] as const;
 
-const short = v.pipe(v.string(), v.nonEmpty(), v.maxLength(256));
+const short = boundedText(256);
 
 /** Conditions of a search for requests of an account. */
 export const requestConditions = {

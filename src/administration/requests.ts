@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { codedFailure, Failure } from '../failure.ts';
-import { field, integer, withDefault } from '../schema/fields.ts';
+import { boundedText, field, integer, withDefault } from '../schema/fields.ts';
 import { decimal } from '../store/credits.ts';
 import type { RequestAttempt, RequestRecord } from '../store/requests/record.ts';
 import type { Store } from '../store/store.ts';
@@ -14,7 +14,7 @@ import { tableOf } from './tables.ts';
 const MAX_PAGE = 10_000;
 
 const requestId = (description: string) =>
-  field(v.pipe(v.string(), v.nonEmpty(), v.maxLength(128)), description, {
+  field(boundedText(128), description, {
     expects: 'the id of a request',
   });
 

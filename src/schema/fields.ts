@@ -65,6 +65,13 @@ export function optional<const Schema extends v.GenericSchema>(
   return v.optional(field(...declared));
 }
 
+/** A property that may be left out or null, without a default. */
+export function nullish<const Schema extends v.GenericSchema>(
+  ...declared: Parameters<typeof field<Schema>>
+): v.NullishSchema<Described<Schema>, undefined> {
+  return v.nullish(field(...declared));
+}
+
 /** A property with a default. */
 export function withDefault<
   const Schema extends v.GenericSchema,
@@ -81,6 +88,10 @@ export function withDefault<
 export function section<const Schema extends v.GenericSchema>(schema: Schema, description: string) {
   return v.nullish(field(schema, description), {});
 }
+
+/** A text of one character at least. */
+export const boundedText = (maxLength: number) =>
+  v.pipe(v.string(), v.nonEmpty(), v.maxLength(maxLength));
 
 /** A whole number, bounds included. */
 export const integer = (minimum: number, maximum: number = Number.MAX_SAFE_INTEGER) =>

@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { Failure } from '../../failure.ts';
 import {
+  boundedText,
   type Field,
   field,
   fieldsOf,
@@ -98,7 +99,7 @@ export const textField = (
   expects: string,
   { maxLength = Number.POSITIVE_INFINITY, ...notes }: FlagNotes & { maxLength?: number } = {},
 ) =>
-  field(v.pipe(v.string(), v.nonEmpty(), v.maxLength(maxLength)), description, {
+  field(boundedText(maxLength), description, {
     expects,
     ...notes,
   });

@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import {
+  boundedText,
   fieldsOf,
   fromText,
   integer,
@@ -31,7 +32,7 @@ export function parseQuery<Output>(
 
 /** A parameter that filters a list by a name or an identifier. */
 export const filter = (description: string) =>
-  optional(v.pipe(v.string(), v.nonEmpty(), v.maxLength(256)), description, {
+  optional(boundedText(256), description, {
     expects: '1 to 256 characters',
   });
 

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { field, integer, number, optional, withDefault } from '../../schema/fields.ts';
+import { boundedText, field, integer, number, optional, withDefault } from '../../schema/fields.ts';
 import { byteSize } from '../byte-size.ts';
 import { colourField } from '../colour.ts';
 import { OUTPUT_FORMATS, type OutputFormat } from '../formats.ts';
@@ -57,7 +57,7 @@ export const encodingFields = {
     'metadata to keep: EXIF, XMP, IPTC and colour profile',
   ),
   profile: optional(
-    v.pipe(v.string(), v.nonEmpty(), v.maxLength(4096)),
+    boundedText(4096),
     'convert colours to srgb, p3 (Display P3), adobe-rgb, cmyk (jpeg and tiff) or an ICC file, and embed it',
     { expects: 'srgb, p3, adobe-rgb, cmyk or a file', path: true },
   ),

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { field, integer, number } from '../../schema/fields.ts';
+import { field, integer, nullish, number } from '../../schema/fields.ts';
 import * as fields from './fields.ts';
 import { requestReader } from './validated-request.ts';
 
@@ -11,13 +11,11 @@ const MAX_INSTRUCTIONS_LENGTH = 4096;
 /** How a text is spoken. */
 const speechFields = {
   voice: fields.voice,
-  instructions: v.nullish(
-    field(
-      fields.textUpTo(MAX_INSTRUCTIONS_LENGTH),
-      'how to speak, for models that follow instructions',
-    ),
+  instructions: nullish(
+    fields.textUpTo(MAX_INSTRUCTIONS_LENGTH),
+    'how to speak, for models that follow instructions',
   ),
-  speed: v.nullish(field(number(0.25, 4), 'speed of speech; 1, the default, is not sent')),
+  speed: nullish(number(0.25, 4), 'speed of speech; 1, the default, is not sent'),
 };
 
 /** The body of POST /v1/audio/generations. */
@@ -25,8 +23,8 @@ export const audioRequest = v.strictObject({
   model: fields.model,
   prompt: fields.prompt,
   ...speechFields,
-  format: v.nullish(field(v.picklist(FORMATS), "of the file; by default the model's own")),
-  duration: v.nullish(field(integer(1, 600), 'seconds, for models that support it')),
+  format: nullish(v.picklist(FORMATS), "of the file; by default the model's own"),
+  duration: nullish(integer(1, 600), 'seconds, for models that support it'),
   ...fields.taskFields,
 });
 
@@ -35,11 +33,9 @@ export const speechRequest = v.strictObject({
   model: fields.model,
   input: field(fields.prompt, 'text to speak, in at most 32000 characters'),
   ...speechFields,
-  response_format: v.nullish(
-    field(
-      v.picklist(FORMATS),
-      "format of the file; by default the model's own, which is mp3 at OpenAI",
-    ),
+  response_format: nullish(
+    v.picklist(FORMATS),
+    "format of the file; by default the model's own, which is mp3 at OpenAI",
   ),
 });
 

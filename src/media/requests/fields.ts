@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { checkedBody } from '../../schema/body.ts';
 import { unknownName } from '../../schema/faults.ts';
-import { field, integer } from '../../schema/fields.ts';
+import { boundedText, field, integer, nullish } from '../../schema/fields.ts';
 import { invalid } from '../../schema/invalid.ts';
 
 /** The unvalidated fields of a request's body or form. */
@@ -36,11 +36,9 @@ export const textUpTo = (characters: number) =>
     v.metadata({ expects: `a text of at most ${characters} characters` }),
   );
 
-export const model = field(
-  v.pipe(v.string(), v.nonEmpty(), v.maxLength(MAX_MODEL_LENGTH)),
-  'name of the model',
-  { expects: 'the name of a model' },
-);
+export const model = field(boundedText(MAX_MODEL_LENGTH), 'name of the model', {
+  expects: 'the name of a model',
+});
 
 export const prompt = field(
   v.pipe(
@@ -59,44 +57,39 @@ const word = v.pipe(
 );
 
 /** A short ASCII text that is passed on to the model, such as a size or a language. */
-export const shortText = (description: string) => v.nullish(field(word, description));
+export const shortText = (description: string) => nullish(word, description);
 
-export const voice = v.nullish(
-  field(
-    v.union([word, v.strictObject({ id: word })]),
-    "name of a voice of the model, or the id of one of the provider's account; by default the model's own",
-    {
-      expects: `a name of 1 to ${MAX_SHORT_TEXT_LENGTH} printable ASCII characters, or {"id": name}`,
-    },
-  ),
+export const voice = nullish(
+  v.union([word, v.strictObject({ id: word })]),
+  "name of a voice of the model, or the id of one of the provider's account; by default the model's own",
+  {
+    expects: `a name of 1 to ${MAX_SHORT_TEXT_LENGTH} printable ASCII characters, or {"id": name}`,
+  },
 );
 
 const url = v.pipe(v.string(), v.nonEmpty(), v.metadata({ expects: 'a URL' }));
 
-export const inputImages = v.nullish(
-  field(
-    v.pipe(v.array(url), v.maxLength(MAX_INPUTS)),
-    'reference images: http, https or data URLs, or URLs of uploads',
-    { expects: `a list of at most ${MAX_INPUTS} URLs` },
-  ),
+export const inputImages = nullish(
+  v.pipe(v.array(url), v.maxLength(MAX_INPUTS)),
+  'reference images: http, https or data URLs, or URLs of uploads',
+  { expects: `a list of at most ${MAX_INPUTS} URLs` },
 );
 
-const seed = v.nullish(
-  field(integer(0), 'seed for repeatable results, as far as the model supports it'),
-);
+const seed = nullish(integer(0), 'seed for repeatable results, as far as the model supports it');
 
-const user = v.nullish(
-  field(textUpTo(MAX_USER_LENGTH), 'your identifier of your end user, for abuse detection'),
+const user = nullish(
+  textUpTo(MAX_USER_LENGTH),
+  'your identifier of your end user, for abuse detection',
 );
 
 /** The fields of every endpoint that creates a task. */
 export const taskFields = {
-  callback_url: v.nullish(
-    field(
-      v.pipe(v.string(), v.nonEmpty(), v.maxLength(MAX_URL_LENGTH)),
-      'URL that gets the callback when the task ends',
-      { expects: `an http or https URL of at most ${MAX_URL_LENGTH} characters` },
-    ),
+  callback_url: nullish(
+    boundedText(MAX_URL_LENGTH),
+    'URL that gets the callback when the task ends',
+    {
+      expects: `an http or https URL of at most ${MAX_URL_LENGTH} characters`,
+    },
   ),
   seed,
   user,

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import type { Model } from '../../config/settings/schema.ts';
 import { outputSize, RESOLUTIONS, targetOf } from '../../images/sizes.ts';
-import { field, integer } from '../../schema/fields.ts';
+import { integer, nullish } from '../../schema/fields.ts';
 import { invalid } from '../../schema/invalid.ts';
 import {
   DALL_E_QUALITIES,
@@ -20,25 +20,20 @@ const imageFields = {
   size: shortText(
     'auto, WIDTHxHEIGHT, a ratio such as 16:9, or another value that the model accepts',
   ),
-  quality: v.nullish(
-    field(
-      v.picklist([...QUALITIES, ...DALL_E_QUALITIES]),
-      'quality; low, medium and high for models with native sizes, standard and hd for others',
-    ),
+  quality: nullish(
+    v.picklist([...QUALITIES, ...DALL_E_QUALITIES]),
+    'quality; low, medium and high for models with native sizes, standard and hd for others',
   ),
-  n: v.nullish(field(integer(1, 10), 'number of images; more than 1 for models with native sizes')),
+  n: nullish(integer(1, 10), 'number of images; more than 1 for models with native sizes'),
 };
 
 const optionFields = {
-  background: v.nullish(
-    field(v.picklist(['auto', 'transparent', 'opaque']), 'background of the images'),
+  background: nullish(v.picklist(['auto', 'transparent', 'opaque']), 'background of the images'),
+  output_format: nullish(
+    v.picklist(['png', 'jpeg', 'webp']),
+    "file format; by default the model's own",
   ),
-  output_format: v.nullish(
-    field(v.picklist(['png', 'jpeg', 'webp']), "file format; by default the model's own"),
-  ),
-  output_compression: v.nullish(
-    field(integer(0, 100), 'quality of JPEG and WebP files, 100 by default'),
-  ),
+  output_compression: nullish(integer(0, 100), 'quality of JPEG and WebP files, 100 by default'),
 };
 
 /** The body of POST /v1/images/generations, of both its variants. */
@@ -47,15 +42,11 @@ export const imageRequest = v.strictObject({
   input_images: inputImages,
   ...taskFields,
   aspect_ratio: shortText('deprecated: a ratio such as 16:9'),
-  resolution: v.nullish(
-    field(v.picklist(RESOLUTIONS), 'deprecated: length of the longer side of a ratio'),
-  ),
+  resolution: nullish(v.picklist(RESOLUTIONS), 'deprecated: length of the longer side of a ratio'),
   img_size: shortText('deprecated: as size'),
   ...optionFields,
-  moderation: v.nullish(
-    field(v.picklist(['auto', 'low']), 'how strictly the upstream filters images'),
-  ),
-  style: v.nullish(field(v.picklist(['vivid', 'natural']), 'style of the images')),
+  moderation: nullish(v.picklist(['auto', 'low']), 'how strictly the upstream filters images'),
+  style: nullish(v.picklist(['vivid', 'natural']), 'style of the images'),
 });
 
 /** The fields of POST /v1/images/edits other than its files. */
@@ -63,9 +54,7 @@ export const editRequest = v.strictObject({
   ...imageFields,
   ...taskFields,
   ...optionFields,
-  input_fidelity: v.nullish(
-    field(v.picklist(['low', 'high']), 'how closely the images are followed'),
-  ),
+  input_fidelity: nullish(v.picklist(['low', 'high']), 'how closely the images are followed'),
 });
 
 export const readImageRequest = requestReader('image', imageRequest, (body, found) =>

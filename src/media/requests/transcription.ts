@@ -1,6 +1,6 @@
 import { open } from 'node:fs/promises';
 import * as v from 'valibot';
-import { field, integer, number } from '../../schema/fields.ts';
+import { integer, nullish, number } from '../../schema/fields.ts';
 import { invalid } from '../../schema/invalid.ts';
 import { describeBytes, HEAD_BYTES, sniffMedia } from '../files/media-type.ts';
 import {
@@ -19,16 +19,12 @@ const MAX_ITEM_LENGTH = 256;
 const MAX_HINT_LENGTH = 4096;
 
 const texts = (description: string) =>
-  v.nullish(
-    field(v.pipe(v.array(textUpTo(MAX_ITEM_LENGTH)), v.maxLength(MAX_ITEMS)), description, {
-      expects: `at most ${MAX_ITEMS} texts of at most ${MAX_ITEM_LENGTH} characters`,
-    }),
-  );
+  nullish(v.pipe(v.array(textUpTo(MAX_ITEM_LENGTH)), v.maxLength(MAX_ITEMS)), description, {
+    expects: `at most ${MAX_ITEMS} texts of at most ${MAX_ITEM_LENGTH} characters`,
+  });
 
 const oneOf = <const Options extends readonly string[]>(options: Options, description: string) =>
-  v.nullish(
-    field(v.array(v.picklist(options)), description, { expects: `some of ${options.join(', ')}` }),
-  );
+  nullish(v.array(v.picklist(options)), description, { expects: `some of ${options.join(', ')}` });
 
 /** The lists of a transcription's form; their names may end in `[]`. */
 const lists = {
@@ -42,29 +38,26 @@ const lists = {
 export const transcriptionRequest = v.strictObject({
   model,
   language: shortText('language of the audio, such as en'),
-  prompt: v.nullish(
-    field(textUpTo(MAX_HINT_LENGTH), 'text that the audio continues, or its style'),
+  prompt: nullish(textUpTo(MAX_HINT_LENGTH), 'text that the audio continues, or its style'),
+  response_format: nullish(
+    v.picklist(TRANSCRIPT_FORMATS),
+    'form of the transcript; json by default',
   ),
-  response_format: v.nullish(
-    field(v.picklist(TRANSCRIPT_FORMATS), 'form of the transcript; json by default'),
-  ),
-  temperature: v.nullish(field(number(0, 1), 'sampling temperature')),
-  stream: v.nullish(field(v.boolean(), "whether the text comes as OpenAI's server-sent events")),
-  chunking_strategy: v.nullish(
-    field(v.literal('auto'), 'how long audio is divided: auto', { expects: 'auto' }),
-  ),
-  'chunking_strategy[type]': v.nullish(
-    field(v.literal('server_vad'), 'how long audio is divided: at silences', {
+  temperature: nullish(number(0, 1), 'sampling temperature'),
+  stream: nullish(v.boolean(), "whether the text comes as OpenAI's server-sent events"),
+  chunking_strategy: nullish(v.literal('auto'), 'how long audio is divided: auto', {
+    expects: 'auto',
+  }),
+  'chunking_strategy[type]': nullish(
+    v.literal('server_vad'),
+    'how long audio is divided: at silences',
+    {
       expects: 'server_vad',
-    }),
+    },
   ),
-  'chunking_strategy[prefix_padding_ms]': v.nullish(
-    field(integer(0), 'milliseconds before speech'),
-  ),
-  'chunking_strategy[silence_duration_ms]': v.nullish(
-    field(integer(0), 'milliseconds that end it'),
-  ),
-  'chunking_strategy[threshold]': v.nullish(field(number(0, 1), 'loudness that is speech')),
+  'chunking_strategy[prefix_padding_ms]': nullish(integer(0), 'milliseconds before speech'),
+  'chunking_strategy[silence_duration_ms]': nullish(integer(0), 'milliseconds that end it'),
+  'chunking_strategy[threshold]': nullish(number(0, 1), 'loudness that is speech'),
   ...lists,
 });
 

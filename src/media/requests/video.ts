@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { type Size, targetOf } from '../../images/sizes.ts';
-import { field, integer } from '../../schema/fields.ts';
+import { integer, nullish } from '../../schema/fields.ts';
 import { invalid } from '../../schema/invalid.ts';
 import { inputImages, model, prompt, promptFieldsOf, shortText, taskFields } from './fields.ts';
 import { requestReader } from './validated-request.ts';
@@ -11,7 +11,7 @@ export const videoRequest = v.strictObject({
   prompt,
   size: shortText('auto, WIDTHxHEIGHT or a ratio such as 16:9'),
   aspect_ratio: shortText('a ratio such as 16:9'),
-  duration: v.nullish(field(integer(1, 60), "seconds; by default the model's own")),
+  duration: nullish(integer(1, 60), "seconds; by default the model's own"),
   input_images: inputImages,
   ...taskFields,
 });

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { editorSchema, type JsonSchema } from '../../config/yaml/editor-schema.ts';
 import { encodingFault, encodingFields, formatField } from '../../images/encoding/options.ts';
-import { field, integer, optional, rule } from '../../schema/fields.ts';
+import { boundedText, field, integer, nullish, optional, rule } from '../../schema/fields.ts';
 import { templateFault } from '../definition/name-template.ts';
 import { stepSchema } from '../definition/step.ts';
 import { STEPS } from '../steps/steps.ts';
@@ -17,7 +17,7 @@ const when = optional(conditionsSchema, 'conditions on the image at this place')
 const stepEntries = Object.fromEntries(
   [...STEPS.values()].map((step) => [
     step.name,
-    v.nullish(field(stepSchema(step) as v.GenericSchema, step.summary)),
+    nullish(stepSchema(step) as v.GenericSchema, step.summary),
   ]),
 );
 
@@ -41,13 +41,9 @@ const steps = optional(list(step, MAX_STEPS), 'changes of the pixels, in this or
 
 const output = v.pipe(
   v.strictObject({
-    name: optional(
-      v.pipe(v.string(), v.nonEmpty(), v.maxLength(200)),
-      'template of the file name',
-      {
-        expects: 'a text of at most 200 characters',
-      },
-    ),
+    name: optional(boundedText(200), 'template of the file name', {
+      expects: 'a text of at most 200 characters',
+    }),
     when,
     steps,
     widths: optional(

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { colourField, isGrey, onWhite, parseColour } from '../../images/colour.ts';
-import { field, integer, number, optional, withDefault } from '../../schema/fields.ts';
+import { boundedText, field, integer, number, optional, withDefault } from '../../schema/fields.ts';
 import { adjustment } from '../definition/adjustment.ts';
 import { PLACE } from '../definition/step.ts';
 import { stretchCurves, tintCurves } from './curves.ts';
@@ -133,7 +133,7 @@ export const ADJUSTMENTS = [
   adjustment('mask', 'Make parts of images transparent by a mask', {
     fields: {
       image: field(
-        v.pipe(v.string(), v.nonEmpty(), v.maxLength(4096)),
+        boundedText(4096),
         'the mask, stretched over each image: its white stays, its black becomes transparent',
         { expects: 'a file', path: true },
       ),

@@ -4,7 +4,7 @@ import type { Size } from '../../images/decoding/header.ts';
 import { fontField } from '../../images/layers/fonts.ts';
 import type { Layer } from '../../images/layers/layer.ts';
 import { isVisible, MAX_LINES, type TextLayer } from '../../images/layers/text-layer.ts';
-import { integer, number, optional, withDefault } from '../../schema/fields.ts';
+import { boundedText, integer, number, optional, withDefault } from '../../schema/fields.ts';
 import { placeholderFault } from '../definition/name-template.ts';
 import { GRAVITIES } from '../definition/placement.ts';
 import type { OptionsOf } from '../definition/step.ts';
@@ -18,16 +18,12 @@ const BLENDS = [
 const PLACEHOLDERS = ['name', 'index', 'date'] as const;
 
 export const overlayFields = {
-  image: optional(
-    v.pipe(v.string(), v.nonEmpty(), v.maxLength(4096)),
-    'image to lay over the others, such as a logo',
-    {
-      expects: 'a file',
-      path: true,
-    },
-  ),
+  image: optional(boundedText(4096), 'image to lay over the others, such as a logo', {
+    expects: 'a file',
+    path: true,
+  }),
   text: optional(
-    v.pipe(v.string(), v.nonEmpty(), v.maxLength(300)),
+    boundedText(300),
     'text to lay over, with {name} {index} {date} or {date:YYYY} of each image',
     { expects: 'a text of 1 to 300 characters' },
   ),

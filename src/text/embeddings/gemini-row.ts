@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { checkedBody } from '../../schema/body.ts';
 import { openObject } from '../../schema/choice.ts';
-import { field, integer } from '../../schema/fields.ts';
+import { field, integer, nullish } from '../../schema/fields.ts';
 import { invalid } from '../../schema/invalid.ts';
 import { pathsOf } from '../dialects/gemini/endpoint.ts';
 import type { Row } from '../rows/row.ts';
@@ -19,8 +19,8 @@ const content = v.looseObject({
 });
 
 const settings = {
-  taskType: v.nullish(field(v.string(), 'What the vectors are for; sent to Google alone.')),
-  outputDimensionality: v.nullish(field(integer(1, 65_536), 'Numbers of each vector.')),
+  taskType: nullish(v.string(), 'What the vectors are for; sent to Google alone.'),
+  outputDimensionality: nullish(integer(1, 65_536), 'Numbers of each vector.'),
 };
 
 const one = openObject({ content: field(content, 'What to embed.'), ...settings });

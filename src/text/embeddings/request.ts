@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { checkedBody } from '../../schema/body.ts';
 import { choice, openObject } from '../../schema/choice.ts';
-import { field, integer, quoteValue } from '../../schema/fields.ts';
+import { field, integer, nullish, quoteValue } from '../../schema/fields.ts';
 import { expected, invalid } from '../../schema/invalid.ts';
 import type { Estimate } from '../rows/row.ts';
 
@@ -29,16 +29,12 @@ export const embeddingsRequest = openObject({
     'What to embed.',
     { expects: INPUT },
   ),
-  dimensions: v.nullish(
-    field(integer(1, 65_536), 'Numbers of each vector, where the model can choose.'),
+  dimensions: nullish(integer(1, 65_536), 'Numbers of each vector, where the model can choose.'),
+  encoding_format: nullish(
+    v.picklist(['float', 'base64']),
+    'Numbers as JSON, the default, or as base64 of 32-bit floats, little-endian.',
   ),
-  encoding_format: v.nullish(
-    field(
-      v.picklist(['float', 'base64']),
-      'Numbers as JSON, the default, or as base64 of 32-bit floats, little-endian.',
-    ),
-  ),
-  user: v.nullish(field(v.string(), 'Identifier of the end user, for abuse detection.')),
+  user: nullish(v.string(), 'Identifier of the end user, for abuse detection.'),
 });
 
 type Item = string | readonly number[];

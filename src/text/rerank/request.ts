@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { checkedBody } from '../../schema/body.ts';
 import { choice, openObject } from '../../schema/choice.ts';
-import { field, integer } from '../../schema/fields.ts';
+import { field, integer, nullish } from '../../schema/fields.ts';
 import { invalid } from '../../schema/invalid.ts';
 import { isObject } from '../../schema/untrusted.ts';
 import { checkedText, refuseUnknown } from '../embeddings/request.ts';
@@ -26,10 +26,11 @@ export const rerankRequest = openObject({
     'What is ranked. Of an object its text is read, or all of its fields if it has none.',
     { expects: DOCUMENTS },
   ),
-  top_n: v.nullish(field(integer(1), 'Most results in the answer; all by default.')),
-  return_documents: v.nullish(field(v.boolean(), 'Whether results have their documents.')),
-  max_tokens_per_doc: v.nullish(
-    field(integer(1), 'Tokens of each document that are read, where the provider can choose.'),
+  top_n: nullish(integer(1), 'Most results in the answer; all by default.'),
+  return_documents: nullish(v.boolean(), 'Whether results have their documents.'),
+  max_tokens_per_doc: nullish(
+    integer(1),
+    'Tokens of each document that are read, where the provider can choose.',
   ),
 });
 

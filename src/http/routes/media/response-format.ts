@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import * as v from 'valibot';
 import type { Config } from '../../../config/settings/schema.ts';
 import { checkFields, type Fields } from '../../../media/requests/fields.ts';
-import { field, integer } from '../../../schema/fields.ts';
+import { integer, nullish } from '../../../schema/fields.ts';
 import { invalid } from '../../../schema/invalid.ts';
 
 const RESPONSE_FORMATS = ['url', 'b64_json'] as const;
@@ -22,15 +22,14 @@ export interface ImageResponse {
 
 /** Parameters of the endpoints that wait for images, beside those for the model. */
 export const imageResponseFields = {
-  response_format: v.nullish(
-    field(
-      v.picklist(RESPONSE_FORMATS),
-      'whether the response has images as URLs or as base64; unset: as the key is set up, by default the task',
-    ),
+  response_format: nullish(
+    v.picklist(RESPONSE_FORMATS),
+    'whether the response has images as URLs or as base64; unset: as the key is set up, by default the task',
   ),
-  stream: v.nullish(field(v.boolean(), "whether the images come as OpenAI's server-sent events")),
-  partial_images: v.nullish(
-    field(integer(0, 3), 'left out: a stream has whole images only, as OpenAI allows'),
+  stream: nullish(v.boolean(), "whether the images come as OpenAI's server-sent events"),
+  partial_images: nullish(
+    integer(0, 3),
+    'left out: a stream has whole images only, as OpenAI allows',
   ),
 };
 export const imageResponseSchema = v.strictObject(imageResponseFields);

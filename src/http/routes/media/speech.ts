@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply } from 'fastify';
 import * as v from 'valibot';
 import { speechRequest } from '../../../media/requests/audio.ts';
 import { checkFields, type Fields } from '../../../media/requests/fields.ts';
-import { field } from '../../../schema/fields.ts';
+import { nullish } from '../../../schema/fields.ts';
 import { BINARY, EVENT_STREAM } from '../../openapi/openapi.ts';
 import type { AppContext } from '../../request/app-context.ts';
 import { addEndpoint } from '../../request/endpoint.ts';
@@ -22,11 +22,9 @@ import {
 } from './media-response.ts';
 
 const responseFields = {
-  stream_format: v.nullish(
-    field(
-      v.picklist(['audio', 'sse']),
-      "audio for the bytes of the file, sse for OpenAI's server-sent events once it is made",
-    ),
+  stream_format: nullish(
+    v.picklist(['audio', 'sse']),
+    "audio for the bytes of the file, sse for OpenAI's server-sent events once it is made",
   ),
 };
 const responseSchema = v.strictObject(responseFields);

@@ -12,7 +12,7 @@ import {
 } from '../../../media/requests/fields.ts';
 import type { StoredResult, VideoTaskRequest } from '../../../media/task/task-request.ts';
 import { checkedBody } from '../../../schema/body.ts';
-import { field, fieldsOf as formFields, integer, optional } from '../../../schema/fields.ts';
+import { fieldsOf as formFields, integer, nullish, optional } from '../../../schema/fields.ts';
 import { invalid } from '../../../schema/invalid.ts';
 import { conflict } from '../../../store/errors.ts';
 import type { Task } from '../../../store/task.ts';
@@ -31,9 +31,7 @@ import { announceIgnored, resultFiles, submitMedia } from './media-response.ts';
 const videoForm = v.strictObject({
   model,
   prompt,
-  seconds: v.nullish(
-    field(integer(1, 60), "length of the video in seconds; by default the model's own"),
-  ),
+  seconds: nullish(integer(1, 60), "length of the video in seconds; by default the model's own"),
   size: shortText('WIDTHxHEIGHT or a ratio such as 16:9'),
   ...taskFields,
 });

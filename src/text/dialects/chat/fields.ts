@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { EFFORTS } from '../../../config/settings/models.ts';
 import { choiceBy, openObject, wordOrObject } from '../../../schema/choice.ts';
-import { field, integer } from '../../../schema/fields.ts';
+import { integer, nullish } from '../../../schema/fields.ts';
 import { fieldTable } from '../field-table.ts';
 import { advice, empty, hint, meaning, named, native, untranslated, values } from '../fields.ts';
 import type { Check } from '../inspection.ts';
@@ -120,7 +120,7 @@ export const fields = fieldTable({
   thinking: meaning('Alias of reasoning_effort.', {
     value: openObject({
       type: v.picklist(['enabled', 'disabled']),
-      budget_tokens: v.nullish(field(integer(1), 'Reasoning budget in tokens.')),
+      budget_tokens: nullish(integer(1), 'Reasoning budget in tokens.'),
     }),
     decides: ['reasoning'],
   }),
