@@ -45,7 +45,7 @@ function child(bytes: Buffer, name: string): Buffer {
 }
 
 /** Bytes of version and flags, with which full boxes begin. */
-const FULL = 4;
+export const FULL = 4;
 
 /** The properties of the primary item (ISO/IEC 23008-12, 9.3). */
 function primaryProperties(file: Buffer) {

@@ -4,6 +4,7 @@ import { type TiffMetadata, tiffWithMetadata } from '../exif/copy.ts';
 import { fileFailure } from '../file-error.ts';
 import { FORMATS, OUTPUT_FORMATS, type OutputFormat } from '../formats.ts';
 import type { Estimate, ImageInput, Sharp } from '../input.ts';
+import { MAX_EXIF_BYTES } from '../jpeg/metadata.ts';
 import { jpegWithPhotoshop, photoshopOf } from '../metadata/iptc.ts';
 import { attachExif, keepMetadata, withCopyright } from '../metadata/policy.ts';
 import type { EncodingResult } from '../output.ts';
@@ -19,9 +20,6 @@ export function sameFormat(header: Header): OutputFormat {
   const own = OUTPUT_FORMATS.find((candidate) => candidate === header.format);
   return own ?? 'png';
 }
-
-/** Most bytes of EXIF that libexif writes in any format: a segment of JPEG. */
-const MAX_EXIF_BYTES = 65_527;
 
 /** Refuses an output of too many pixels for its format, for viewers and for the memory of callers. */
 export function checkOutputSize(
@@ -124,7 +122,8 @@ export async function encode(
     return deep ? sharp.toColourspace('rgb16') : sharp;
   };
   pipeline = toOutputColours(pipeline);
-  // libvips 8.18 neither reads EXIF from TIFF files nor writes it to them.
+  // libvips 8.18 neither reads EXIF from TIFF files nor writes it to them; in other formats, libexif writes what a
+  // segment of JPEG holds.
   const exif = policy === 'all' ? header.exif : null;
   const tooLong = exif !== null && to !== 'tiff' && exif.length > MAX_EXIF_BYTES;
   if (exif && header.format === 'tiff' && to !== 'tiff' && !tooLong) {

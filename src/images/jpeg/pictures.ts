@@ -17,41 +17,43 @@ const ENTRY_BYTES = 16;
 export function correctPictures(before: Uint8Array, after: Buffer, trailer: number): void {
   const [former, list] = [listOf(before), listOf(after)];
   if (!former || !list || trailer === 0) return;
-  const block = TiffBlock.open(list.data);
-  const field = block?.directory(block.start)?.get(ENTRIES);
-  if (!block || !field) return;
-  const view = new DataView(list.data.buffer, list.data.byteOffset, list.data.length);
+  const { view, littleEndian, start, end } = list;
   const grown = after.length - before.length;
   const moved = list.place - former.place;
-  const end = field.offset + field.count * field.type.bytes;
-  for (let at = field.offset; at + ENTRY_BYTES <= end; at += ENTRY_BYTES) {
-    const add = (place: number, difference: number) => {
-      const value = view.getUint32(place, block.littleEndian) + difference;
-      view.setUint32(place, value, block.littleEndian);
-    };
+  for (let at = start; at + ENTRY_BYTES <= end; at += ENTRY_BYTES) {
+    const add = (place: number, difference: number) =>
+      view.setUint32(place, view.getUint32(place, littleEndian) + difference, littleEndian);
     // The first picture has offset 0.
-    if (view.getUint32(at + 8, block.littleEndian) === 0) add(at + 4, grown);
+    if (view.getUint32(at + 8, littleEndian) === 0) add(at + 4, grown);
     else add(at + 8, grown - moved);
   }
 }
 
-function listOf(bytes: Uint8Array) {
-  const segment = splitJpeg(bytes).segments.find((one) => isKind(one, 'pictures'));
+/** The list of pictures: its place in the file, its bytes, and the bounds of the entries in them. */
+function listOf(file: Uint8Array) {
+  const segment = splitJpeg(file).segments.find((one) => isKind(one, 'pictures'));
   if (!segment) return null;
   const data = segment.data.subarray(4);
-  return { data, place: data.byteOffset - bytes.byteOffset };
+  const block = TiffBlock.open(data);
+  const field = block?.directory(block.start)?.get(ENTRIES);
+  if (!block || !field) return null;
+  return {
+    place: data.byteOffset - file.byteOffset,
+    view: new DataView(data.buffer, data.byteOffset, data.length),
+    littleEndian: block.littleEndian,
+    start: field.offset,
+    end: field.offset + field.count * field.type.bytes,
+  };
 }
 
 /** The picture after the first one; null where there is none. */
 export function secondPicture(file: Uint8Array): Uint8Array | null {
   const list = listOf(file);
-  const block = list && TiffBlock.open(list.data);
-  const field = block?.directory(block.start)?.get(ENTRIES);
-  if (!block || !field || field.count < 2 * ENTRY_BYTES) return null;
-  const view = new DataView(list.data.buffer, list.data.byteOffset, list.data.length);
-  const at = field.offset + ENTRY_BYTES;
-  const start = list.place + view.getUint32(at + 8, block.littleEndian);
-  return file.subarray(start, start + view.getUint32(at + 4, block.littleEndian));
+  if (!list || list.end - list.start < 2 * ENTRY_BYTES) return null;
+  const { view, littleEndian } = list;
+  const at = list.start + ENTRY_BYTES;
+  const start = list.place + view.getUint32(at + 8, littleEndian);
+  return file.subarray(start, start + view.getUint32(at + 4, littleEndian));
 }
 
 /** What a file with a gain map contains: Adobe's, ISO 21496-1 and Apple's, which is in the second picture. */

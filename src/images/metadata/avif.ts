@@ -1,4 +1,4 @@
-import { box, boxes, isTruncatedAvif } from '../avif.ts';
+import { box, boxes, FULL, isTruncatedAvif } from '../avif.ts';
 import { fileFailure } from '../file-error.ts';
 import type { Warning } from '../output.ts';
 import { type EditResult, editExif, isStripped, type MetadataEdit } from './edit.ts';
@@ -11,9 +11,6 @@ interface Item {
   readonly entry: Buffer;
   readonly content: Buffer;
 }
-
-/** Bytes of version and flags, with which full boxes begin. */
-const FULL = 4;
 
 /** Kinds of colour information that are a profile. */
 const PROFILES = ['prof', 'rICC'];
