@@ -36,7 +36,6 @@ interface WatchOptions {
   /** Share of the memory that is used, from 0 to 1. */
   readonly memory: () => number;
   readonly onFault: (error: unknown) => void;
-  readonly interval?: number;
 }
 
 /**
@@ -61,9 +60,8 @@ export class AlertWatch {
   }
 
   start(): void {
-    const { interval = INTERVAL_MS } = this.#options;
     this.check();
-    this.#timer = setInterval(() => this.check(), interval).unref();
+    this.#timer = setInterval(() => this.check(), INTERVAL_MS).unref();
   }
 
   async close(): Promise<void> {

@@ -36,10 +36,6 @@ export class Attributes {
     return value == null ? this : this.#add(key, `{"doubleValue":${value}}`);
   }
 
-  boolean(key: string, value: boolean): this {
-    return this.#add(key, `{"boolValue":${value}}`);
-  }
-
   /** Attributes of another list. */
   all(others: Attributes): this {
     const json = others.#json;

@@ -33,7 +33,6 @@ interface ProviderRequest {
 }
 
 interface ProviderResponse {
-  readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly bytes: Buffer;
 }
@@ -79,7 +78,7 @@ export class ProviderClient {
     const { status, headers } = response;
     if (status < 200 || status >= 300) throw await this.#errorResponse(response);
     try {
-      return { status, headers, bytes: await response.bytes(request.maxBytes) };
+      return { headers, bytes: await response.bytes(request.maxBytes) };
     } catch (error) {
       throw this.#failureAfterSending(error, request);
     }

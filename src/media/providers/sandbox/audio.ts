@@ -3,7 +3,7 @@ import { SeededRandom } from '../../../operations/sandbox/seeded-random.ts';
 import { invalid } from '../../../schema/invalid.ts';
 import type { MediaJob, MediaOutput, ProviderContext } from '../../provider/provider.ts';
 import { type AudioTaskRequest, voiceName } from '../../task/task-request.ts';
-import { applyDirectives, expectModel, GARBAGE, usageOf } from './directives.ts';
+import { applyDirectives, estimateUsage, expectModel, GARBAGE } from './directives.ts';
 import { wavFile } from './wav.ts';
 
 export const AUDIO_FORMATS: readonly string[] = ['wav', 'pcm'];
@@ -37,7 +37,7 @@ export async function makeAudio(
     voiceText,
     ...(instructions === undefined ? [] : [instructions]),
   );
-  const usage = usageOf(prompt, 0, Math.ceil(seconds * 25));
+  const usage = estimateUsage(prompt, 0, Math.ceil(seconds * 25));
   if (garbage) return { files: [{ bytes: GARBAGE }], usage };
   const samples = await melody(random, seconds, context);
   const bytes = format === 'pcm' ? samples : wavFile(samples, SAMPLE_RATE, prompt);

@@ -9,6 +9,7 @@ import {
   readDirectives,
 } from '../../../routing/directives.ts';
 import { sleep } from '../../../upstream/abort-signal.ts';
+import { usageOf } from '../../provider/output-files.ts';
 import type { ProviderContext } from '../../provider/provider.ts';
 import type { MediaUsage } from '../../task/task-request.ts';
 
@@ -52,16 +53,9 @@ export function expectModel({ model }: ProviderContext, expected: string): void 
 }
 
 /** Estimated usage of a prompt, its input images and its output. @param output tokens */
-export function usageOf(prompt: string, inputs: number, output: number): MediaUsage {
+export function estimateUsage(prompt: string, inputs: number, output: number): MediaUsage | null {
   const input = Math.ceil(prompt.length / 4) + inputs * 256;
-  return {
-    prompt_tokens: input,
-    completion_tokens: output,
-    total_tokens: input + output,
-    input_tokens: input,
-    output_tokens: output,
-    cached_input_tokens: 0,
-  };
+  return usageOf({ input_tokens: input, output_tokens: output });
 }
 
 /** The output for `sandbox:garbage`: an HTML page, as of a server that is down. */

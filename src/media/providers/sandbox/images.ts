@@ -7,7 +7,7 @@ import type {
   ProviderContext,
 } from '../../provider/provider.ts';
 import type { ImageTaskRequest, VideoTaskRequest } from '../../task/task-request.ts';
-import { applyDirectives, expectModel, GARBAGE, usageOf } from './directives.ts';
+import { applyDirectives, estimateUsage, expectModel, GARBAGE } from './directives.ts';
 import { coloursOf, convertImage, fittedSize, renderImage, sizeFor, sizeOf } from './rendering.ts';
 
 const DEFAULT_SIZE: Size = { width: 1024, height: 1024 };
@@ -39,7 +39,7 @@ export async function makeImages(
     files.push({ bytes });
   }
   const tokens = Math.ceil((width * height) / 1024) * files.length;
-  return { files, usage: usageOf(prompt, inputs.length, tokens) };
+  return { files, usage: estimateUsage(prompt, inputs.length, tokens) };
 }
 
 /** A rendered PNG in the format that the client chose. */
@@ -92,5 +92,5 @@ export async function makeVideo(
     ? GARBAGE
     : await renderImage(context, { prompt, seed, number: 0, width, height, colours, film });
   const tokens = Math.ceil((width * height) / 1024) * frames;
-  return { files: [{ bytes }], usage: usageOf(prompt, inputs.length, tokens) };
+  return { files: [{ bytes }], usage: estimateUsage(prompt, inputs.length, tokens) };
 }
