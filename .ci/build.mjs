@@ -1,7 +1,7 @@
 // Builds dist/: own code in bundles, because the daemon loads 600 modules and loading them one by one takes
 // longer than everything else at its start. Packages of `dependencies` stay outside, at the versions that are installed.
 import { chmodSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, join, sep } from 'node:path';
+import { basename, dirname, join, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build, context } from 'esbuild';
 import { consoleOptions } from './console.mjs';
@@ -18,6 +18,17 @@ const common = {
   logLevel: 'warning',
   metafile: true,
 };
+/** Loads the files that css-tree and csso name for browsers: the others read JSON beside them when they run. */
+const withoutData = {
+  name: 'without-data',
+  setup({ onLoad }) {
+    const filter = /[\\/]css(?:o|-tree)[\\/]lib[\\/](?:data|version)\.js$/;
+    onLoad({ filter }, ({ path }) => {
+      const file = join(dirname(dirname(path)), 'dist', basename(path));
+      return { contents: readFileSync(file, 'utf8'), loader: 'js' };
+    });
+  },
+};
 const modules = {
   ...common,
   entryPoints: [
@@ -30,6 +41,7 @@ const modules = {
   format: 'esm',
   bundle: true,
   splitting: true,
+  plugins: [withoutData],
   // Packages of devDependencies that src imports become part of the bundles: an installation would get 40 MB more.
   external: Object.keys(dependencies),
   // CommonJS among them requires modules of Node.
@@ -69,7 +81,7 @@ if (process.argv.includes('--watch')) {
 /** The licences of the packages that are part of the bundles. */
 function licensesOf(results) {
   const inputs = results.flatMap(({ metafile }) => Object.keys(metafile.inputs));
-  const packages = inputs.map((path) => /^(node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1]);
+  const packages = inputs.map((path) => /^(.*node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1]);
   return [...new Set(packages)]
     .filter((folder) => folder !== undefined)
     .sort()

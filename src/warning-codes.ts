@@ -22,6 +22,7 @@ export const WARNING_CODES = {
   trailer_lost: 'Pictures or data after the first picture, such as a gain map, were dropped.',
   icon_enlarged: 'The image is smaller than the largest icon.',
   icon_padded: 'The image is not square and got transparent edges.',
+  scripts_removed: 'Scripts of an SVG image were removed.',
   no_output: 'The conditions of all outputs of the recipe exclude the image.',
   characters_missing: 'No installed font has some of the characters of a text.',
   text_small: 'A text is so small that it can hardly be read.',

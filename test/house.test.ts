@@ -55,6 +55,7 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   preact: ['src/console/'],
   koffi: ['src/libc.ts'],
   'gpt-tokenizer': ['src/threads/count-tokens.ts'],
+  svgo: ['src/images/encoding/minify-svg.ts'],
   ccv: ['src/images/focus/faces.ts'],
   blurhash: ['src/operations/tools/placeholder.ts'],
   thumbhash: ['src/operations/tools/placeholder.ts'],

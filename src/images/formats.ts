@@ -5,6 +5,11 @@ export const OUTPUT_FORMATS = ['jpeg', 'png', 'webp', 'avif', 'gif', 'tiff', 'jx
 
 export type OutputFormat = (typeof OUTPUT_FORMATS)[number];
 
+/** The formats of outputs: SVG is written from SVG alone. */
+export const FILE_FORMATS = [...OUTPUT_FORMATS, 'svg'] as const;
+
+export type FileFormat = (typeof FILE_FORMATS)[number];
+
 /** Traits that most formats have. */
 const USUAL = {
   alpha: true,
@@ -39,7 +44,7 @@ export interface FormatTraits extends Readonly<typeof USUAL> {
  * own: 7 and above mean mozjpeg's trellis quantisation, eight times the time for a tenth of the size. JPEG XL effort 7
  * takes twice the time and memory of 5 for no size.
  */
-export const FORMATS: Readonly<Record<OutputFormat, FormatTraits>> = {
+export const FORMATS: Readonly<Record<FileFormat, FormatTraits>> = {
   jpeg: {
     ...USUAL,
     extensions: ['jpg', 'jpeg', 'jpe', 'jfif'],
@@ -112,6 +117,13 @@ export const FORMATS: Readonly<Record<OutputFormat, FormatTraits>> = {
     quality: 85,
     effort: { min: 1, max: 9, default: 5 },
   },
+  svg: {
+    ...USUAL,
+    extensions: ['svg'],
+    mediaType: 'image/svg+xml',
+    lossless: 'never',
+    effort: null,
+  },
 };
 
 /** Extensions of images that are read in any case. */
@@ -132,16 +144,16 @@ export const IMAGE_EXTENSIONS: readonly string[] = [
 ];
 
 /** The format of a file name extension, or null. */
-export function formatOfExtension(extension: string): OutputFormat | null {
+export function formatOfExtension(extension: string): FileFormat | null {
   const ending = extension.toLowerCase();
-  return OUTPUT_FORMATS.find((format) => FORMATS[format].extensions.includes(ending)) ?? null;
+  return FILE_FORMATS.find((format) => FORMATS[format].extensions.includes(ending)) ?? null;
 }
 
 /**
  * The extension of an output's name, without a dot: the input's own if it is one of the format
  * (`IMG.JPG` stays `IMG.JPG`), else the format's first.
  */
-export function outputExtension(inputFilename: string, format: OutputFormat): string {
+export function outputExtension(inputFilename: string, format: FileFormat): string {
   const own = /\.([^./\\]+)$/.exec(inputFilename)?.[1];
   return own !== undefined && formatOfExtension(own) === format
     ? own

@@ -1,5 +1,5 @@
 import type { WarningCode } from '../warning-codes.ts';
-import type { OutputFormat } from './formats.ts';
+import type { FileFormat } from './formats.ts';
 
 /** What an output keeps of the metadata of its input. */
 export const METADATA_POLICIES = ['none', 'copyright', 'icc', 'all'] as const;
@@ -20,7 +20,7 @@ export function distinctWarnings(warnings: readonly Warning[]): Warning[] {
 /** An encoded image; width and height are those of one frame. */
 export interface OutputImage {
   readonly bytes: Uint8Array;
-  readonly format: OutputFormat;
+  readonly format: FileFormat;
   readonly width: number;
   readonly height: number;
   /** Number of frames or pages if there are several. */
@@ -37,7 +37,7 @@ export interface OutputImage {
 
 /** One encoding that was tried, with the option that made it. */
 export interface Attempt {
-  readonly format: OutputFormat;
+  readonly format: FileFormat;
   readonly quality?: number;
   readonly colors?: number;
   readonly lossless?: true;

@@ -49,7 +49,10 @@ export function readChoices(operation: Operation, files: readonly string[], flag
     outputs.out ??= STANDARD_STREAM;
   }
   const takesFormat = fieldsOf(operation.options).some(({ name }) => name === 'format');
-  const formatOfOut = takesFormat ? formatOfPath(outputs.out) : null;
+  const named = formatOfPath(outputs.out);
+  // An operation that writes SVG writes it from SVG alone.
+  const isSvg = named === 'svg' && operation.keeps?.includes(named);
+  const formatOfOut = takesFormat && !isSvg ? named : null;
   const withFormat = formatOfOut === null ? flags : { format: formatOfOut, ...flags };
   const choices: Choices = {
     options: readFlags(operation.options, withFormat) as Choices['options'],

@@ -2,9 +2,9 @@ import { existsSync, statSync } from 'node:fs';
 import { basename, dirname, extname, join, resolve } from 'node:path';
 import { codedFailure } from '../../failure.ts';
 import {
+  type FileFormat,
   formatOfExtension,
   IMAGE_EXTENSIONS,
-  type OutputFormat,
   outputExtension,
 } from '../../images/formats.ts';
 import type { OutputImage } from '../../images/output.ts';
@@ -21,7 +21,7 @@ export interface NamingFlags {
 
 /** Properties of the decoded output, for placeholders. */
 interface OutputFacts {
-  readonly format: OutputFormat;
+  readonly format: FileFormat;
   readonly width: number;
   readonly height: number;
   readonly output?: OutputImage['output'];
@@ -37,7 +37,7 @@ function identity(path: string): string {
 }
 
 /** The format of `--out photo.webp`; null where the path names no image file. */
-export function formatOfPath(path: string | undefined): OutputFormat | null {
+export function formatOfPath(path: string | undefined): FileFormat | null {
   return namesImage(path) ? formatOfExtension(extname(path).slice(1)) : null;
 }
 
@@ -139,7 +139,12 @@ export class OutputNames {
    */
   resolve(input: Input, index: number, facts: OutputFacts): string {
     const path = this.#path(input, index, facts)!;
-    if (facts.kept && this.#file !== undefined && formatOfPath(path) !== facts.format) {
+    const named = formatOfPath(this.#file);
+    if (named === 'svg' && facts.format !== named) {
+      const message = `${path}: expected the ending of ${facts.format}; SVG is written from SVG alone`;
+      throw codedFailure('processing_failed', message);
+    }
+    if (facts.kept && this.#file !== undefined && named !== facts.format) {
       const message = `no smaller image than the ${facts.format.toUpperCase()} was found, whose bytes cannot be ${path}; name a folder, or --no-keep-if-smaller`;
       throw codedFailure('larger_than_input', message);
     }

@@ -181,7 +181,7 @@ function rowsOf(
 
 function formatOf({ out, format }: MontageFlags): OutputFormat {
   const named = formatOfPath(out);
-  if (named === null) {
+  if (named === null || named === 'svg') {
     throw usageFailure(
       `--out: expected a file ending in .jpg, .png, .webp, .avif, .gif or .tiff, received ${out}`,
     );

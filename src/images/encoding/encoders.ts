@@ -1,11 +1,11 @@
 import type { Header } from '../decoding/header.ts';
-import { FORMATS, type OutputFormat } from '../formats.ts';
+import { type FileFormat, FORMATS, type OutputFormat } from '../formats.ts';
 import type { Sharp } from '../input.ts';
 import type { Warning } from '../output.ts';
 import type { EncodingOptions } from './options.ts';
 
 /** Warnings for the given options that this format does not have. */
-export function ignoredSettings(to: OutputFormat, options: EncodingOptions): Warning[] {
+export function ignoredSettings(to: FileFormat, options: EncodingOptions): Warning[] {
   const traits = FORMATS[to];
   const name = to.toUpperCase();
   const warnings: Warning[] = [];
@@ -37,14 +37,11 @@ export function ignoredSettings(to: OutputFormat, options: EncodingOptions): War
 }
 
 /** Whether an output loses colours to a palette. */
-export function isQuantised(
-  to: OutputFormat,
-  { colors }: Pick<EncodingOptions, 'colors'>,
-): boolean {
+export function isQuantised(to: FileFormat, { colors }: Pick<EncodingOptions, 'colors'>): boolean {
   return to === 'gif' || (to === 'png' && colors !== undefined);
 }
 
-export function effortFor(to: OutputFormat, { effort }: EncodingOptions): number {
+export function effortFor(to: FileFormat, { effort }: EncodingOptions): number {
   const scale = FORMATS[to].effort ?? { min: 0, max: 0, default: 0 };
   return Math.min(scale.max, Math.max(scale.min, effort ?? scale.default));
 }

@@ -23,8 +23,10 @@ export function supportedFormats() {
       return { format, extensions, read: 'libvips', write, missing: null };
     }),
     ...['svg', 'bmp', 'ico'].map((format) => {
-      const read = format === 'svg' ? 'libvips, with --allow-svg' : 'oriel';
-      return { format, extensions: [format], read, write: null, missing: null };
+      const isSvg = format === 'svg';
+      const read = isSvg ? 'libvips, with --allow-svg' : 'oriel';
+      const write = isSvg ? 'svgo, from SVG' : null;
+      return { format, extensions: [format], read, write, missing: null };
     }),
     ...Object.entries(READERS).map(([format, reader]) => {
       const write = format === 'jxl' ? pathOf(JXL_WRITER) : null;

@@ -1,5 +1,5 @@
 import type * as v from 'valibot';
-import type { OutputFormat } from '../../images/formats.ts';
+import type { FileFormat } from '../../images/formats.ts';
 import type { ImageInput, TextVariables } from '../../images/input.ts';
 import type { OutputImage, Warning } from '../../images/output.ts';
 import type { ObjectSchema } from '../../schema/fields.ts';
@@ -60,7 +60,7 @@ export interface Operation<Schema extends ObjectSchema = ObjectSchema>
   /** Properties of inputs beside their bytes on which results depend. */
   variables?(options: unknown): readonly Variable[];
   /** Input formats that an output has too where none is asked for; others become PNG. */
-  readonly keeps?: readonly OutputFormat[];
+  readonly keeps?: readonly FileFormat[];
   /** The name of its HTTP endpoint below `/api/free/`. */
   readonly endpoint: string;
   /**

@@ -14,7 +14,7 @@ import {
 } from '../../images/encoding/options.ts';
 import { profileFiles } from '../../images/encoding/profile.ts';
 import { fileFailure } from '../../images/file-error.ts';
-import { FORMATS, OUTPUT_FORMATS, type OutputFormat } from '../../images/formats.ts';
+import { FILE_FORMATS, FORMATS, type OutputFormat } from '../../images/formats.ts';
 import { isTruncatedGif } from '../../images/gif.ts';
 import type { ImageInput } from '../../images/input.ts';
 import { smallerApng, smallestLossless } from '../../images/lossless/candidates.ts';
@@ -31,6 +31,7 @@ import { rule } from '../../schema/fields.ts';
 import { defineOperation } from '../definition/operation.ts';
 import { runSteps } from '../definition/run-steps.ts';
 import { keepIfSmallerField, originalOf } from './keep-if-smaller.ts';
+import { optimizeSvg } from './optimize-svg.ts';
 
 type OptimizeOptions = EncodingOptions & {
   readonly format?: OutputFormat | undefined;
@@ -43,7 +44,7 @@ export const optimize = defineOperation({
   gives: 'image',
   endpoint: 'batch-optimize-images',
   cost: 1500,
-  keeps: OUTPUT_FORMATS,
+  keeps: FILE_FORMATS,
   options: v.pipe(
     v.strictObject({
       format: v.optional(formatField("output format; the input's by default")),
@@ -73,6 +74,9 @@ interface Candidate {
 
 async function optimizeImage(input: ImageInput, options: OptimizeOptions) {
   const header = await readHeader(input);
+  if (header.format === 'svg' && options.format === undefined) {
+    return optimizeSvg(input, header, options);
+  }
   const to = options.format ?? sameFormat(header);
   const isConverted = options.profile !== undefined;
   const isSame =

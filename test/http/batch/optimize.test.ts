@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from 'vitest';
 import { photo, quadrants } from '../../fixtures/images.ts';
-import { sharedServer } from '../test-server.ts';
+import { ownServer, sharedServer } from '../test-server.ts';
 import { bodyOf, entriesOf, fieldPart, filePart, manifestOf, send } from './form.ts';
 
 const server = sharedServer();
@@ -56,4 +56,27 @@ test.each([
   expect(status).toBe(400);
   const { error } = JSON.parse(String(bytes));
   expect(error).toMatchObject({ param, message: expect.stringContaining(message) });
+});
+
+test('of SVG minifies it where batch.svg allows it, within the limits of time', async () => {
+  const server = await ownServer({ config: { batch: { svg: true, deadline: '2s' } } });
+  const svg = (body: string) =>
+    Buffer.from(`<svg xmlns="http://www.w3.org/2000/svg" width="60" height="40">${body}</svg>`);
+  const square = '<rect width="30" height="20" fill="#ff0000"/>';
+  // Selectors that start at each element again.
+  const rules = Array.from({ length: 300 }, (_, at) => {
+    return `svg > g rect:not(${'g '.repeat(50)}.a${at}), *[fill^="x"] ~ rect{fill:blue}`;
+  });
+  const files = {
+    'a.svg': svg(`<!-- drawn by hand -->${square}`),
+    'slow.svg': svg(`<style>${rules.join('')}</style>${square.repeat(500)}`),
+  };
+  const parts = Object.entries(files).map(([name, bytes]) => filePart(name, bytes));
+  const { status, bytes } = await send(server, 'batch-optimize-images', bodyOf(parts));
+  expect(status).toBe(200);
+  const entries = entriesOf(bytes);
+  const [small, slow] = manifestOf(entries).results;
+  expect(small).toMatchObject({ status: 'succeeded', outputFilename: 'a.svg' });
+  expect(String(entries['a.svg'])).not.toContain('by hand');
+  expect(slow!.error).toMatchObject({ code: 'timeout' });
 });

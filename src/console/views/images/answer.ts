@@ -69,7 +69,11 @@ function outputsOf(record: FileRecord, entries: readonly ZipEntry[]): readonly O
       ...output,
       outputFilename,
       crc,
-      blob: blob.slice(0, blob.size, `image/${output.format}`),
+      blob: blob.slice(
+        0,
+        blob.size,
+        output.format === 'svg' ? 'image/svg+xml' : `image/${output.format}`,
+      ),
     };
   });
 }
