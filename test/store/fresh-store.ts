@@ -10,7 +10,7 @@ import { owner } from './records.ts';
 /**
  * A new store, and a function that closes and opens it again. After the test the store is checked and closed.
  *
- * @param options `isUnchecked` where the test leaves requests in progress or deletes usage
+ * @param options `isUnchecked` where the test leaves requests in progress, deletes usage, or has many accounts
  */
 export async function freshStore(
   subject: DriverFactory,
