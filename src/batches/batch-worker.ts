@@ -17,23 +17,23 @@ import { RemoteResults } from './remote-results.ts';
 interface BatchWorkerOptions extends Omit<RangeServices, 'slots' | 'turn' | 'node' | 'remote'> {
   readonly activity: Activity;
   readonly upstream: Upstream;
-  /** Called with errors; the work is tried again. */
+  /** Called with each error, after which the work is retried. */
   readonly onFault: (error: unknown) => void;
 }
 
-/** Ranges that a node works on at once, and open batches that it looks at. */
+/** Maximum number of ranges that a node works on at the same time, and of open batches that it considers. */
 const [MAX_RANGES, MAX_OPEN] = [8, 500];
 
-/** Milliseconds between two looks at the open batches: while there are any, and while there are none. */
+/** How often open batches are looked up, in milliseconds: if there are any, and if there are none. */
 const [BUSY_INTERVAL, IDLE_INTERVAL] = [1000, 30_000];
 
-/** Milliseconds for which a claim is valid on other nodes, and before its end when it is renewed. */
+/** How long a claim is valid, and how long before its end it is renewed, in milliseconds. */
 const [LEASE, RENEWAL] = [30_000, 20_000];
 
-/** Milliseconds that a request of a batch waits at most for those of clients, and between two looks. */
+/** How long a request of a batch yields to those of clients at most, and how often it checks, in milliseconds. */
 const [MAX_PAUSE, PAUSE] = [100, 5];
 
-/** Milliseconds between two questions to a provider for the state of a batch: at first, and at most. */
+/** Delay between two polls of a provider for the state of a batch, in milliseconds: at first, and at most. */
 const [FIRST_POLL, MAX_POLL] = [1000, 60_000];
 
 /** Runs open batches, together with other nodes. */
@@ -46,7 +46,7 @@ export class BatchWorker {
   readonly #running = new Map<string, Promise<void>>();
   /** Stops the ranges of a batch. */
   readonly #stops = new Map<string, LightAbortSignal>();
-  /** When providers are asked for the state of batches, and how long to wait after that. */
+  /** When to ask providers for the state of batches next, and the delay after that. */
   readonly #polls = new Map<string, { readonly at: number; readonly wait: number }>();
   #turns: Promise<void> = Promise.resolve();
 
@@ -58,7 +58,7 @@ export class BatchWorker {
     this.#loop = new ClaimLoop(() => this.#look(), BUSY_INTERVAL, options.onFault);
   }
 
-  /** Settles what a crash left, before files without a record are looked for; then takes up batches. */
+  /** Settles results that a crash interrupted, before the sweep for files without a record; then starts work. */
   async start(): Promise<void> {
     const { store } = this.#options;
     for (const batch of store.isShared ? [] : await this.#open()) await settleAll(store, batch);
@@ -89,7 +89,7 @@ export class BatchWorker {
       ...(await documents.listOpen('batch', MAX_OPEN)),
       ...(await documents.listOpen('message_batch', MAX_OPEN)),
     ] as BatchDocument[];
-    // In another order each time, so that no batch waits for the end of all before it.
+    // In random order, so that no batch waits until all earlier ones have ended.
     return found
       .map((batch) => [Math.random(), batch] as const)
       .sort(([one], [other]) => one - other)
@@ -119,7 +119,7 @@ export class BatchWorker {
     return open.length > 0 || store.isShared ? BUSY_INTERVAL : IDLE_INTERVAL;
   }
 
-  /** How a batch ends without its other lines; null while they run. */
+  /** Status with which a batch ends early, without its remaining lines; null if they should run. */
   #endOf({ status, expires, ranges, remote }: BatchBody): BatchEnd | null {
     if (ranges.length === 0) return remote?.ended ?? 'completed';
     if (remote) return null;
@@ -175,7 +175,7 @@ export class BatchWorker {
     const { store } = this.#options;
     const stop = this.#stopOf(claimed.id);
     try {
-      // A former node may have decided results that it did not charge: the next claim begins after them.
+      // Another node may have decided results without charging them: the next claim begins after them.
       if (claimed.body.ranges.find(({ id }) => id === rangeId)?.pending) {
         await settleRange(store, claimed, rangeId);
       } else {
@@ -197,12 +197,12 @@ export class BatchWorker {
     return stop;
   }
 
-  /** Passes a batch to its provider, or asks for its state, less often while it waits. */
+  /** Passes a batch to its provider, or asks for its state, less and less often. */
   #advance(batch: BatchDocument): void {
     const { store, onFault } = this.#options;
     const name = `${batch.id} remote`;
     const { at, wait } = this.#polls.get(name) ?? { at: 0, wait: FIRST_POLL };
-    // A client that cancels need not wait for the next look.
+    // A cancellation does not wait for the next poll.
     const isDue =
       performance.now() >= at || (batch.body.cancelling && !batch.body.remote?.isCancelled);
     if (!isDue || this.#running.has(name)) return;
@@ -215,7 +215,7 @@ export class BatchWorker {
     );
   }
 
-  /** Stops a batch, and ends it once no line of it runs on any node. */
+  /** Stops a batch, and ends it once no node runs a line of it. */
   async #end(batch: BatchDocument, as: BatchEnd): Promise<void> {
     const { store } = this.#options;
     const name = `${batch.id} end`;
@@ -235,7 +235,7 @@ export class BatchWorker {
     );
   }
 
-  /** Waits, one request after the other, until no client waits for another request; for a while at most. */
+  /** Yields to the requests of clients, for a limited time. Requests of batches do so one after another. */
   #turn(): Promise<void> {
     const { activity } = this.#options;
     this.#turns = this.#turns.then(async () => {
@@ -250,7 +250,7 @@ async function settleAll(store: Store, batch: BatchDocument): Promise<void> {
   for (const { id } of batch.body.ranges) await settleRange(store, batch, id);
 }
 
-/** The account and the key that pay for a batch, as they are now. */
+/** The current records of the account and the key that pay for a batch. */
 async function holderOf(store: Store, { accountId, body }: BatchDocument): Promise<KeyHolder> {
   const holder = await findHolder(store, accountId, body.keyId);
   if (!holder) throw new Error(`the key ${body.keyId} of a batch is gone`);

@@ -2,7 +2,7 @@ import type { NewAsset } from '../store/asset.ts';
 import type { Typed } from '../store/document.ts';
 import type { MeteredUsage } from '../store/ledger.ts';
 
-/** Whose interface created a batch: the kind of its document. */
+/** The kind of a batch's document: by the API that created it, OpenAI's or Anthropic's. */
 export type BatchKind = 'batch' | 'message_batch';
 
 /** Where a line begins in the input. */
@@ -11,7 +11,7 @@ export interface LinePlace {
   readonly number: number;
 }
 
-/** Results of lines in a row that are decided, and that may not be charged yet. */
+/** Decided results of consecutive lines, which may not be charged yet. */
 interface PendingSegment {
   readonly asset: NewAsset;
   readonly lines: number;
@@ -22,7 +22,7 @@ interface PendingSegment {
   readonly usage: readonly MeteredUsage[];
 }
 
-/** Lines that one node works on at a time, in their order. */
+/** Lines that one node runs in order. */
 export interface BatchRange {
   readonly id: number;
   /** The first line without a result. */
@@ -42,7 +42,7 @@ export interface InputFault {
   readonly param: string | null;
 }
 
-/** Requests that a provider was sent, or would be next when the process ended. */
+/** Requests that were sent to a provider, or were about to be when the process ended. */
 export interface SentBatch {
   /** The batch's identifier: a part of each request's name, and metadata of OpenAI's batches. */
   readonly name: string;
@@ -51,11 +51,11 @@ export interface SentBatch {
   readonly count: number;
 }
 
-/** A batch at a provider, whose results become those of the lines. */
+/** A provider's batch, whose results become those of the lines. */
 export interface RemoteBatch {
   /** Name of the provider in the configuration. */
   readonly provider: string;
-  /** Written before the provider is sent the batch, so that it is found there after a crash. */
+  /** Written before the batch is sent, so that it can be found at the provider after a crash. */
   readonly sent?: SentBatch;
   /** The provider's identifier, once it has the batch. */
   readonly id?: string;
@@ -81,12 +81,12 @@ export interface BatchBody {
   readonly total: number;
   readonly succeeded: number;
   readonly failed: number;
-  /** Null where Oriel's workers ask the provider for each line. */
+  /** Null if Oriel sends each line as a request of its own. */
   readonly remote?: RemoteBatch | null;
   /** Ranges with lines left. */
   readonly ranges: readonly BatchRange[];
   readonly segments: readonly NewAsset[];
-  /** Ends of the leases of nodes that work on it. */
+  /** When the leases of the nodes that work on it expire. */
   readonly leases: Readonly<Record<string, number>>;
   /** Identifiers of the files with results, and with failed ones; null for no file. */
   readonly outputs: readonly [results: string | null, failures: string | null];

@@ -16,7 +16,7 @@ interface BatchServices extends FileServices {
   readonly worker: Pick<BatchWorker, 'wake'>;
 }
 
-/** Batches of an account that have not ended, and all that are kept. */
+/** Maximum number of open batches of an account, and of all that are kept. */
 const [MAX_OPEN, MAX_BATCHES] = [20, 10_000];
 
 type NewBatch = Pick<BatchBody, 'endpoint' | 'metadata' | 'tags'>;
@@ -39,7 +39,7 @@ export class Batches {
       throw invalid('input_file_id', message);
     }
     const id = newId('batch');
-    // First of all, since the file could be deleted while it is checked.
+    // First, so that the file cannot be deleted during the check.
     await files.use(accountId, fileId, id, true);
     try {
       const added = await this.#add(
@@ -121,7 +121,7 @@ export class Batches {
     return { ...page, documents: page.documents as readonly BatchDocument[] };
   }
 
-  /** Ends a batch: requests that run are answered. @throws Failure 409 `batch_ended` */
+  /** Cancels a batch. Requests in progress are still answered. @throws Failure 409 `batch_ended` */
   async cancel(kind: BatchKind, accountId: string, id: string): Promise<BatchDocument> {
     const { store, worker } = this.#services;
     const before = await this.find(kind, accountId, id);
@@ -160,7 +160,7 @@ export class Batches {
   }
 }
 
-/** Inline requests as the lines of a file. */
+/** Converts inline requests to the lines of a file. */
 async function* inlineLines(
   requests: readonly { readonly custom_id: string; readonly params: unknown }[],
   url: string,
@@ -170,7 +170,7 @@ async function* inlineLines(
   }
 }
 
-/** The fault of a line as that of an inline request. */
+/** Converts the fault of a line to that of an inline request. */
 function inlineFault({ line, message, param }: NonNullable<BatchBody['fault']>): Failure {
   const path = line === null ? 'requests' : `requests[${line - 1}]`;
   const field = param === null ? path : `${path}.${param.replace(/^body/, 'params')}`;

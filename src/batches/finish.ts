@@ -10,7 +10,7 @@ type FinishServices = Pick<RangeServices, 'store' | 'assets' | 'files' | 'config
 /** Bytes of results that are written together. */
 const WRITE_BYTES = 64 * 1024;
 
-/** Writes the files of a batch of which no line runs, and ends it. May run again after a crash, on any node. */
+/** Writes the result files of a stopped batch, and ends it. Any node may repeat this after a crash. */
 export async function finishBatch(
   services: FinishServices,
   batch: BatchDocument,

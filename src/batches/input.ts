@@ -25,13 +25,13 @@ const maxRequests = (endpoint: string) => (endpoint === MESSAGES ? 100_000 : 50_
 /** Lines of a range: few enough for several nodes to share a small batch. */
 const RANGE_LINES = 100;
 
-/** Lines of a file, with the blank ones: a million of them take seconds to pass. */
+/** Maximum number of lines of a file, including blank ones: a million takes seconds to read. */
 const MAX_LINES = 250_000;
 
 /** Characters of an identifier. */
 const MAX_ID = 256;
 
-/** Milliseconds after which other work gets its turn. */
+/** How long lines are checked before other work gets its turn, in milliseconds. */
 const MAX_HOLD_MS = 5;
 
 /** One line of a file, without its line break. */
@@ -109,7 +109,7 @@ export function parseLine(bytes: Buffer, endpoint: string) {
   return { customId: customId!, body };
 }
 
-/** What the requests of a batch are checked by. */
+/** What the requests of a batch are checked against. */
 interface InputRules {
   readonly endpoint: string;
   readonly config: Config;
@@ -165,7 +165,7 @@ export async function checkInput(chunks: AsyncIterable<Buffer>, rules: InputRule
     if (total === 0) throw invalid(null, 'expected at least one request, received none');
     return answer(null);
   } catch (error) {
-    // A storage that fails is no fault of the input.
+    // If the storage fails, the input is not to blame.
     if (!(error instanceof Failure) || error.status >= 500) throw error;
     const { code, param, message } = error;
     const isNamed = line === null || message.startsWith('line ');

@@ -18,11 +18,11 @@ import type { BatchBody, BatchEnd } from './batch.ts';
 import { EMBEDDINGS, MESSAGES, parseLine } from './input.ts';
 import { type RemoteAnswer, upstreamWith } from './remote-results.ts';
 
-/** The result of one request, and what is to be charged for it. */
+/** The result of one request, and its charges. */
 export interface LineResult {
   readonly line: string;
   readonly isFailed: boolean;
-  /** Whether the provider did not run it before its batch ended. */
+  /** Whether the batch ended before the provider ran it. */
   readonly isUnrun?: true;
   readonly usage: readonly MeteredUsage[];
   /** Credits that stay reserved until the charge is written. */
@@ -39,7 +39,7 @@ export interface LineServices {
   readonly record: (line: RanLine, end: LineEnd) => void;
 }
 
-/** A request of a batch for the log, without the time of a first token, since no client waits for one. */
+/** A log record of a request of a batch. It has no time to first token, since no client is waiting. */
 export interface RanLine {
   readonly id: string;
   readonly holder: KeyHolder;
@@ -59,28 +59,28 @@ export interface LineEnd {
   readonly elapsed: number;
 }
 
-/** Milliseconds between two attempts of a request: at first, and at most. */
+/** Delay between two attempts of a request, in milliseconds: at first, and at most. */
 const [FIRST_WAIT, MAX_WAIT] = [500, 60_000];
 
-/** Attempts of a request whose provider is away, and of one for which there are no credits. */
+/** Maximum attempts of a request if its provider is unavailable, and if the account has no credits. */
 const [MAX_ATTEMPTS, MAX_UNPAID] = [8, 3];
 
 interface LineRun {
   readonly holder: KeyHolder;
   /** From 1. */
   readonly attempt: number;
-  /** What a provider's batch has for the line; null where the provider is to be asked. */
+  /** The line's result in a batch of the provider; null if the request must be sent. */
   readonly given: RemoteAnswer | 'unrun' | null;
 }
 
-/** Requests of batches are answered as a whole. */
+/** Requests of batches do not stream. */
 const NO_STREAM = {
   ...{ started: false, isBlocked: false, setHeader() {}, write: () => true },
   drained: async () => {},
 };
 
 /**
- * Runs a request of a batch through the stages of every other request.
+ * Runs a request of a batch through the same stages as any other request.
  *
  * @returns milliseconds until the next attempt where it has no result yet; null where this node stops
  */
@@ -154,7 +154,7 @@ export async function runLine(
   }
 }
 
-/** When a request is sent again, as `runLine` returns it; undefined where its failure is its result. */
+/** Delay before a request is retried, as `runLine` returns it; undefined if the failure is final. */
 function waitAfter(
   { type, code, status, retryAfter }: Failure,
   attempt: number,
@@ -164,7 +164,7 @@ function waitAfter(
   const isUnpaid = type === 'insufficient_quota';
   const most = isUnpaid ? MAX_UNPAID : status !== 503 ? 0 : isAnswered ? Infinity : MAX_ATTEMPTS;
   if (type !== 'rate_limit' && attempt >= most) return undefined;
-  // A budget that resets tomorrow has no credits until then.
+  // A budget that resets tomorrow stays empty until then.
   if (isUnpaid) return FIRST_WAIT;
   const backoff = FIRST_WAIT * 2 ** Math.min(attempt, 10) * (0.5 + Math.random() / 2);
   return Math.min(MAX_WAIT, Math.max((retryAfter ?? 0) * 1000, backoff));
@@ -175,13 +175,13 @@ function failureOf(error: unknown): Failure {
   return codedFailure('internal_error', 'an internal error', { cause: error });
 }
 
-/** What a call of the text gateway has for a request that is answered as a whole. */
+/** The options of the text gateway for a request that does not stream. */
 export const wholeTextCall = (endpoint: string) => ({
   ...{ dialect: dialectAt(endpoint)!.name, address: { model: null, stream: null }, bytes: null },
   ...{ clientDisconnect: new LightAbortSignal(), response: NO_STREAM, onCharging() {} },
 });
 
-/** Takes the charges of one request, which are written together with its result. */
+/** Collects the charges of one request, which are stored together with its result. */
 function lineLedger({ store, config }: Pick<LineServices, 'store' | 'config'>) {
   const usage: MeteredUsage[] = [];
   const held: Reservation[] = [];
@@ -201,7 +201,7 @@ function lineLedger({ store, config }: Pick<LineServices, 'store' | 'config'>) {
   return { ledger, usage, held };
 }
 
-/** The part of its price that a request of a batch costs. */
+/** Price of a request in a batch, as a share of the usual price. */
 export function factorOf(model: Model | undefined): number {
   return (model?.price as { readonly batch?: number } | undefined)?.batch ?? 1;
 }

@@ -13,23 +13,23 @@ import { type FileServices, JSONL, type StoredFiles } from './stored-files.ts';
 
 export interface RangeServices extends FileServices, LineServices {
   readonly files: StoredFiles;
-  /** Requests of batches that run at once, shared fairly by accounts. */
+  /** Limits the requests of batches that run at the same time, fairly between accounts. */
   readonly slots: FairSemaphore;
-  /** Resolves when no client waits for another request, or this one has waited for its turn. */
+  /** Resolves when no client's request is waiting, or this one has waited long enough. */
   readonly turn: () => Promise<void>;
-  /** Results of batches that providers have run. */
+  /** Results of providers' batches. */
   readonly remote: RemoteResults;
   /** Name of this node in claims. */
   readonly node: string;
 }
 
-/** Milliseconds after which results in a row are stored, and bytes of them. */
+/** When consecutive results are stored: after so many milliseconds, or bytes. */
 const [MAX_AGE_MS, MAX_BYTES] = [3000, 2 * 2 ** 20];
 
 /** Marks of lines in segments. */
 export const [SUCCEEDED, FAILED] = ['+', '-'] as const;
 
-/** Results of lines in a row that are stored together. */
+/** Results of consecutive lines that are stored together. */
 interface Segment {
   readonly parts: Buffer[];
   readonly usage: Map<string, MeteredUsage>;
@@ -48,9 +48,9 @@ const newSegment = (): Segment => ({
 });
 
 /**
- * Runs the lines of a range in order, several at once. Results of lines in a row become durable as a segment: it is
- * stored, then decided by a change of the batch that only the claimant of the range can make, then charged by the
- * transaction that records its file, which happens once, and then counted.
+ * Runs the lines of a range in order, several at once. Results of consecutive lines become durable as a segment: first
+ * its file is stored; then the batch refers to it, which only the node that has claimed the range can write; then one
+ * transaction records the file and charges the results; last they are counted.
  */
 export async function runRange(
   services: RangeServices,
@@ -75,7 +75,7 @@ export async function runRange(
   const take = async () => {
     const [line, answer] = running.shift()!;
     const result = await answer;
-    // Lines after one without a result run again.
+    // Lines after the first one without a result run again.
     isCut ||= result === null;
     if (isCut) return release([...(result?.held ?? [])]);
     addResult(segment, line, result!);
@@ -107,7 +107,7 @@ export async function runRange(
   }
 }
 
-/** Runs a line, which has no slot while it waits between attempts. @returns null once the range is stopped */
+/** Runs a line, without a slot while it waits for its next attempt. @returns null once the range is stopped */
 async function answerLine(
   services: RangeServices,
   { bytes, number }: Line,
@@ -166,7 +166,7 @@ async function saveSegment(
   throw codedFailure('claim_lost', `${batch.id}: another node has its lines`);
 }
 
-/** The body with a changed range, or without one that has no lines left. */
+/** The body with a changed range, or without it once it has no lines left. */
 export function withRange(body: BatchBody, changed: BatchRange) {
   const ranges = body.ranges.flatMap((range) => {
     if (range.id !== changed.id) return [range];
@@ -176,7 +176,7 @@ export function withRange(body: BatchBody, changed: BatchRange) {
 }
 
 /**
- * Charges the decided results of a range once, and counts them. May run again after a crash, on any node.
+ * Charges the decided results of a range once, and counts them. Any node may repeat this after a crash.
  *
  * @param held reservations for them
  */

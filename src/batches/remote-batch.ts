@@ -34,13 +34,13 @@ interface RemoteServices extends RangeServices {
 /** Metadata of batches at OpenAI. */
 const NAME = 'oriel_batch';
 
-/** Batches whose identifiers at the provider are known. */
+/** Batches whose identifier at the provider is known. */
 const MAX_OPEN = 500;
 
-/** Milliseconds after its expiry until the end of a batch at a provider is not waited for any more. */
+/** How long a provider may take to end an expired batch, in milliseconds. */
 const MAX_DELAY = 3_600_000;
 
-/** The provider that runs a batch by its own batches; null where Oriel's workers run it. */
+/** The provider whose batch API runs a batch; null if Oriel sends its requests one by one. */
 export function remoteOf(
   endpoint: string,
   names: ReadonlySet<string>,
@@ -54,12 +54,12 @@ export function remoteOf(
   return isSame ? { provider: route.provider } : null;
 }
 
-/** Whether no line can be worked on, since the provider has them. */
+/** Whether all lines are at the provider, so that none can run here. */
 export const isAtProvider = ({ remote }: BatchBody) => remote != null && !remote.results;
 
 type Ask = (path: string, request?: Partial<ProviderRequest>) => Promise<UpstreamResponse>;
 
-/** Passes a batch to its provider, or a cancellation; else takes its results if it has ended there. */
+/** Sends a batch or its cancellation to the provider, or fetches the results once it has ended there. */
 export async function advanceRemote(
   services: RemoteServices,
   key: DocumentKey,
@@ -78,7 +78,7 @@ export async function advanceRemote(
   const cut = status === 'cancelling' ? 'cancelled' : 'expired';
   const configured = config().providers[remote.provider] as RemoteProvider | undefined;
   if (!configured || !kindOf(configured).batches) {
-    // Later settings may have the provider again, with the results.
+    // A later configuration may have the provider again, which still has the results.
     if (remote.id !== undefined && !isCut) return;
     return set(remote.id === undefined ? null : { ...remote, results: [], ended: cut });
   }
@@ -115,7 +115,7 @@ export async function advanceRemote(
   }
   const state = await ask(path).then(readJson);
   const how = String(state['processing_status'] ?? state['status']);
-  // The provider found a fault in the requests: Oriel's workers find out in which.
+  // The provider rejected the batch. Sending the requests one by one shows which one is at fault.
   if (how === 'failed') return set(null);
   if (!/^(?:ended|completed|expired|cancelled)$/.test(how)) return;
   const ids = [state['output_file_id'], state['error_file_id']].flatMap(
@@ -133,17 +133,17 @@ export async function advanceRemote(
   return set({ ...remote, results, ended });
 }
 
-/** Resolves with null for a refusal that the same request would get again. */
+/** Resolves with null if the provider rejects the request for good. */
 function ifRefused(error: unknown): null {
   const status = error instanceof Failure ? (error.upstreamStatus ?? 500) : 500;
   if (status < 400 || status >= 500 || [408, 409, 425, 429].includes(status)) throw error;
   return null;
 }
 
-/** Milliseconds by which the clock of a provider may differ, and pages of its list that are read. */
+/** Maximum clock difference to a provider in milliseconds, and maximum number of pages of its list. */
 const [MAX_SKEW, MAX_PAGES] = [60_000, 20];
 
-/** The provider's identifier of a batch whose creation was not noted. @returns null where there is none */
+/** Finds a batch at the provider whose creation was not recorded. @returns its identifier there, or null */
 async function findSent(
   { store }: RemoteServices,
   endpoint: string,
@@ -160,9 +160,9 @@ async function findSent(
     const listed = objectsOf(answer?.['data']);
     for (const { id, metadata, created_at: created, request_counts: counts } of listed) {
       const time = typeof created === 'number' ? created * 1000 : Date.parse(textOf(created));
-      // The newest is the first.
+      // The newest comes first.
       if (time < at - MAX_SKEW) return null;
-      // Anthropic's batches have no metadata. The names of their requests tell another batch of the same time apart.
+      // Anthropic's batches have no metadata. The names of their requests distinguish batches of the same time.
       const requests = Object.values(objectOf(counts)).reduce<number>(
         (sum, n) => sum + Number(n),
         0,
@@ -182,7 +182,7 @@ async function findSent(
  * Sends the requests of a batch.
  *
  * @param mark called with their number before
- * @returns the provider's identifier; null where it gets none of them
+ * @returns the provider's identifier; null if none of them is sent
  */
 async function submit(
   services: RemoteServices,
@@ -215,7 +215,7 @@ async function submit(
   };
   const asset = await files.write(JSONL, content());
   try {
-    // The provider runs all of them: the account must be able to pay.
+    // The provider will run all of them, so the account must be able to pay for all.
     const held = await store.reserve(accountId, keyId, Math.ceil(cost)).catch(() => null);
     if (held === null || count === 0) return null;
     await store.release(held);
@@ -235,7 +235,7 @@ async function submit(
   }
 }
 
-/** A form with a file for a batch, whose content is read while it is sent. */
+/** A form with the input file of a batch, streamed while it is sent. */
 function formWith({ bytes }: NewAsset, filename: string, chunks: AsyncIterable<Buffer>) {
   const boundary = newId('form');
   const field = `--${boundary}\r\ncontent-disposition: form-data; name=`;

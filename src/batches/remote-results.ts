@@ -12,13 +12,13 @@ export interface RemoteAnswer {
   readonly body: unknown;
 }
 
-/** Where the result of each line is in a file of the provider, by the name of the line. */
+/** Where the results of lines are in a provider's file, by the name of the line. */
 type Places = ReadonlyMap<unknown, readonly [NewAsset, { first: number; last: number }]>;
 
-/** Batches whose places are remembered: as many as a node works on at a time. */
+/** Number of batches whose places are remembered: as many as a node works on at the same time. */
 const MAX_KNOWN = 8;
 
-/** Finds the results of lines in files of providers, whose order may be any. */
+/** Finds the results of lines in providers' files, which may have any order. */
 export class RemoteResults {
   readonly #assets: AssetStorage;
   /** By the provider's identifier, the oldest first. */
@@ -28,7 +28,7 @@ export class RemoteResults {
     this.#assets = assets;
   }
 
-  /** The provider's answer to a line; `unrun` where it ended before; null where the line was not sent to it. */
+  /** The provider's answer to a line; `unrun` if the batch ended before it ran; null if it was not sent. */
   async answerOf({ remote }: BatchBody, line: number): Promise<RemoteAnswer | 'unrun' | null> {
     if (!remote?.results) return null;
     const id = remote.id!;
@@ -76,7 +76,7 @@ function answerIn(line: Readonly<Record<string, unknown>>): RemoteAnswer | 'unru
   return typeof status === 'number' ? { status, body } : 'unrun';
 }
 
-/** A provider that answers one request with a result of its batch. */
+/** A provider that answers one request with the result that its batch has for it. */
 export function upstreamWith({ status, body }: RemoteAnswer): Upstream {
   const bytes = Buffer.from(JSON.stringify(body));
   return {

@@ -15,14 +15,14 @@ import type { KeyHolder, Store } from '../store/store.ts';
 import { mediaTypeOfAddress } from '../text/dialects/media-source.ts';
 import type { FileContents } from '../text/execution/insert-files.ts';
 
-/** What clients may upload files for. */
+/** Purposes for which clients may upload files. */
 export const PURPOSES = ['batch', 'user_data', 'vision'] as const;
 
 export interface FileBody {
   readonly filename: string;
   readonly purpose: (typeof PURPOSES)[number] | 'batch_output';
   readonly asset: NewAsset;
-  /** Batches that read the file, which cannot be deleted meanwhile. */
+  /** Batches that read the file. It cannot be deleted meanwhile. */
   readonly usedBy: readonly string[];
   readonly isDeleted?: true;
 }
@@ -34,7 +34,7 @@ export const JSONL = 'application/jsonl';
 /** Files of one account. */
 const MAX_FILES = 10_000;
 
-/** Bytes of files, as base64, in the requests of all accounts and of one at once. */
+/** Maximum bytes of files as base64 in concurrent requests: of all accounts, and of one. */
 const INSERTED = { bytes: 256 * 2 ** 20, bytesPerClient: 64 * 2 ** 20 } as const;
 
 export interface FileServices {
@@ -43,7 +43,7 @@ export interface FileServices {
   readonly assets: AssetStorage;
 }
 
-/** Files that clients upload, and results of batches. Their content is an asset, their names are documents. */
+/** Files that clients upload, and results of batches. Their content is an asset, their metadata a document. */
 export class StoredFiles implements FileContents {
   readonly #services: FileServices;
   readonly #inserted = new FairSemaphore(Infinity, INSERTED);
@@ -77,13 +77,13 @@ export class StoredFiles implements FileContents {
     return this.record({ accountId: account.id, quota }, { ...named, asset });
   }
 
-  /** Writes content that is to be recorded, or else to be discarded. */
+  /** Writes content, which the caller records or discards. */
   async write(mediaType: string, content: FileSource): Promise<NewAsset> {
     const id = newAssetId('bin');
     return { id, mediaType, ...(await this.#services.assets.write(id, content, Infinity)) };
   }
 
-  /** Records a file whose content is stored, or removes the content. */
+  /** Records a file whose content is stored. Removes the content if that fails. */
   async record(
     to: { readonly accountId: string; readonly id?: string; readonly quota?: number },
     file: Pick<FileBody, 'filename' | 'purpose' | 'asset'>,
@@ -108,7 +108,7 @@ export class StoredFiles implements FileContents {
     }
   }
 
-  /** Removes contents with their records. */
+  /** Removes files and their content. */
   async discard(accountId: string, assets: readonly NewAsset[]): Promise<void> {
     const ids = assets.map(({ id }) => id);
     await this.#services.store.removeUploads(accountId, ids);
