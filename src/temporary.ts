@@ -2,7 +2,7 @@ import { lstatSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** Names of files and folders that exist for the time of a run. They have the number of its process. */
+/** Names of temporary files and folders. Each contains the process ID of its run. */
 const TEMPORARY = /^(?:\.oriel-(\d+)-\d+\.tmp|oriel-[a-z]+-(\d+)-\w{6})$/;
 
 export const temporaryName = (number: number) => `.oriel-${process.pid}-${number}.tmp`;
@@ -16,21 +16,21 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** Removes what killed runs have left in a folder. @param ended process that uses its own no more */
+/** Removes the temporary files of killed runs from a folder. @param ended a process that is done with its own */
 export function removeTemporaries(folder: string, ended?: number): void {
   for (const name of readdirSync(folder)) {
     const [, file, directory] = TEMPORARY.exec(name) ?? [];
     const pid = file ?? directory;
     if (pid === undefined || (Number(pid) !== ended && isAlive(Number(pid)))) continue;
     const path = join(folder, name);
-    // A folder for all users may have those of others, who could swap folders for links in the meantime.
+    // In a shared folder, another user could replace a file of theirs by a link before it is removed.
     const owner = lstatSync(path, { throwIfNoEntry: false })?.uid;
     if (owner === (process.getuid?.() ?? owner))
       rmSync(path, { force: true, recursive: directory !== undefined, maxRetries: 3 });
   }
 }
 
-/** Removes folders that killed processes or ended threads have left; those that cannot be removed now, another run does. */
+/** Removes the temporary folders of killed processes and ended threads. The next run retries what fails. */
 export function removeTemporaryFolders(ended?: number): void {
   try {
     removeTemporaries(tmpdir(), ended);
@@ -38,9 +38,9 @@ export function removeTemporaryFolders(ended?: number): void {
 }
 
 /**
- * Makes a folder for the time of this run.
+ * Makes a temporary folder for this run.
  *
- * @returns its path, and what removes it, which the end of the process does at the latest
+ * @returns its path, and a function that removes it; it is also removed when the process exits
  * @throws the error of the system
  */
 export function makeTemporaryFolder(purpose: string) {

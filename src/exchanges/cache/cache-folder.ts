@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { makeFolders } from '../../folders.ts';
 import type { CachedAnswer, CacheSizes, CacheStorage } from '../../store/cache-storage.ts';
 
-/** Only the user of the daemon reads answers. */
+/** Only the user who runs the daemon may read answers. */
 const FILE_MODE = 0o600;
 const FOLDER_MODE = 0o700;
 
@@ -22,7 +22,7 @@ interface Entry {
   readonly size: number;
 }
 
-/** A cached answer, or any other result, as the bytes of its file. They end with `END`, which a file that was cut off has not. */
+/** A cached answer, or any other result, as bytes of a file. A file is incomplete unless it ends with `END`. */
 export interface CachedBytes extends Omit<CachedAnswer, 'text'> {
   readonly bytes: Buffer;
 }
@@ -112,7 +112,7 @@ export class CacheFolder implements CacheStorage {
     for (const model of this.#bytes.keys()) await this.#shrink(model, most.get(model) ?? 0);
   }
 
-  /** Removes the answers of a model that were not used for longest. */
+  /** Removes the least recently used answers of a model. */
   async #shrink(model: string, most: number): Promise<void> {
     for (const [name, entry] of this.#entries) {
       if (this.#bytes.get(model)! <= most) return;
@@ -130,7 +130,7 @@ export class CacheFolder implements CacheStorage {
     for (const account of await readdir(this.#folder).catch(() => [])) {
       for (const file of await readdir(join(this.#folder, account)).catch(() => [])) {
         const path = join(this.#folder, account, file);
-        // Left by a crash.
+        // A crash interrupted the write.
         if (file.endsWith('.tmp')) await rm(path, { force: true });
         const [, key, model, ...numbers] = FILE.exec(file) ?? [];
         if (model === undefined) continue;
@@ -142,11 +142,11 @@ export class CacheFolder implements CacheStorage {
       }
     }
     found.sort((a, b) => a.entry.storedAt - b.entry.storedAt);
-    // A crash left the former answer beside its successor.
+    // After a crash, an answer and its replacement may both exist; the newer one wins.
     for (const { name, entry } of found) await this.#insert(name, entry);
   }
 
-  /** Adds an answer in place of the former one of its name, whose file is removed. */
+  /** Adds an answer, and removes the file of the one that it replaces. */
   async #insert(name: string, entry: Entry): Promise<void> {
     const former = this.#forget(name);
     this.#entries.set(name, entry);

@@ -5,30 +5,30 @@ import type { UpstreamRequest } from '../../upstream/request.ts';
 import type { IsId } from '../canonical-json.ts';
 import { canonicalRequest, HEADERS, keyOf } from '../canonical-request.ts';
 
-/** Names of calls that Oriel makes where a client or a provider has none. */
+/** Members that hold a call ID, which Oriel generates if neither client nor provider sets one. */
 const CALL_IDS: ReadonlySet<string | null> = new Set(['call_id', 'tool_call_id', 'tool_use_id']);
 
-/** Types of the objects whose `id` Oriel may have made. What a tool is called with has any members, but no such type. */
+/** Types of objects whose `id` Oriel may have generated. Arguments of tools never have these types. */
 const TYPES: ReadonlySet<unknown> = new Set([
   ...['custom_tool_call', 'function', 'function_call', 'message', 'reasoning', 'tool_use'],
   'function_call_output',
 ]);
 
-/** Whether a text is an identifier of this gateway, and no word of a user that looks like one. */
+/** Whether Oriel generated an identifier; a user's text may look like one. */
 const isOwnId: IsId = (name, owner) =>
   CALL_IDS.has(name) || (name === 'id' && 'type' in owner && TYPES.has(owner.type));
 
-/** Fields about the client that answers of the format `responses` repeat. */
+/** Request fields that answers in the `responses` format repeat. */
 const REPEATED = ['metadata', 'safety_identifier', 'user'];
 
-/** Names by texts of requests: parsing and sorting a request takes longer than the rest of a hit. */
+/** Keys remembered by request: computing a key takes longer than the rest of a cache hit. */
 const MAX_KNOWN = 10_000;
 
-/** Names the requests of accounts: equal ones have the same name. */
+/** Computes cache keys. Equal requests of an account have the same key. */
 export class CacheKeys {
   readonly #known = new Map<string, string>();
 
-  /** @param choice which of several answers to one request of a client it is */
+  /** @param choice index of the answer, where a client asks for several */
   async of(
     accountId: string,
     url: string,

@@ -11,48 +11,48 @@ import type { Flight, FlightEnd } from './flight.ts';
 /** Whether all of an answer came from the cache; `bypass` where the cache was not searched. */
 export type CacheResult = 'hit' | 'miss' | 'bypass';
 
-/** Bytes of an answer that is cached: a larger one would take the place of many. */
+/** Maximum size in bytes of a cached answer: a larger one would displace many others. */
 const MAX_ANSWER = 4 * 1024 * 1024;
 
-/** Answers that are recorded at once, whose chunks are in memory. */
+/** Maximum number of answers recorded at the same time, since their chunks are in memory. */
 const MAX_RECORDINGS = 100;
 
-/** Failed requests of others that one waits for before it asks the provider itself. */
+/** How many equal requests may fail before a waiting one asks the provider itself. */
 const MAX_FAILURES = 2;
 
 interface LookupOptions {
-  /** Which of several answers to the client's request it is. */
+  /** Index of the answer, where the client asks for several. */
   readonly choice?: number;
-  /** Called once it is known whether the answer is a recorded one. */
+  /** Called as soon as it is known whether the answer comes from the cache. */
   readonly onLookup?: (isHit: boolean) => void;
-  /** Whether a complete answer is kept: refusals are not. */
+  /** Whether a complete answer may be cached. Refusals are not. */
   readonly isKept: (answer: RecordedAnswer) => boolean;
 }
 
 interface Pending {
   readonly flight: Flight;
-  /** Keeps an answer that is whole. */
+  /** Caches a complete answer. */
   readonly keep: (answer: RecordedAnswer) => void;
-  /** The answer once it is whole. */
+  /** The answer, once it is complete. */
   answer: RecordedAnswer | null;
 }
 
-/** One client's request, whose requests to providers may have recorded answers. */
+/** One request of a client, whose requests to providers may be answered from the cache. */
 export class CachedRequest {
   readonly #cache: ExactCache;
   readonly #policy: CachePolicy | null;
   readonly #onResult: (result: CacheResult) => void;
-  /** Whether the last answer of each choice was a recorded one. */
+  /** Whether the last answer of each choice came from the cache. */
   readonly #hits = new Map<number, boolean>();
-  /** Requests to providers whose answers may be kept, by key. */
+  /** Requests to providers whose answers may be cached, by key. */
   readonly #pending = new Map<string, Pending>();
-  /** Whether no provider can be asked, so that what has no recorded answer fails. */
+  /** Whether only the cache may answer: a request that is not in it fails. */
   #isOffline = false;
-  /** Whether the client's request was answered well; null before its end. */
+  /** Whether the client's request succeeded; null before its end. */
   #isGood: boolean | null = null;
 
   /**
-   * @param policy null where answers are neither taken nor kept
+   * @param policy null if the cache is neither read nor written
    * @param onResult called with the result whenever it changes
    */
   constructor(
@@ -66,14 +66,14 @@ export class CachedRequest {
     onResult('bypass');
   }
 
-  /** The way to the provider, past recorded answers. */
+  /** An upstream that answers from the cache where it can. */
   through(options: LookupOptions): Upstream {
     const policy = this.#policy;
     if (policy === null) return this.#cache.upstream;
     return { open: (url, request) => this.#open(url, request, policy, options) };
   }
 
-  /** Asks for recorded answers only. @returns null where one is missing */
+  /** Answers from the cache alone. @returns null if an answer is missing */
   async replay<Answer>(
     signal: AbortSignalLike,
     ask: () => Promise<Answer>,
@@ -90,7 +90,7 @@ export class CachedRequest {
     }
   }
 
-  /** Ends the client's request. Its answers are kept if it was answered well, once they are complete. */
+  /** Ends the client's request. If it succeeded, its answers are cached once they are complete. */
   end(how: 'answered' | 'failed' | 'abandoned'): void {
     const isGood = how === 'answered';
     this.#isGood = isGood;
@@ -130,11 +130,11 @@ export class CachedRequest {
     this.#drop(key, 'failed');
     for (let failures = 0; policy.maxAge !== null && failures < MAX_FAILURES; ) {
       const flight = cache.flight(key);
-      // A client that has replaced an answer does not get the former one any more.
+      // A client that replaced an answer must not get the old one again.
       const known = flight?.isLanding ? undefined : cache.remembered(key, policy);
       if (known !== undefined) return answerWith(known);
       if (flight === undefined) break;
-      // Others may wait for this request: if it waited for them too, neither would end.
+      // Others may wait for this request; waiting for them as well would be a deadlock.
       if (this.#pending.size > 0) return ask();
       const end = await flight.wait({ server, signal, timeout: timeouts.total });
       if (typeof end === 'object') return answerWith(end);

@@ -11,26 +11,26 @@ const MAX_MEMORY = 64 * 1024 * 1024;
 /** Characters of answers that wait to be written. */
 const MAX_WAITING = 64 * 1024 * 1024;
 
-/** Bytes that an answer takes beside its body and its chunks, about, and those of a chunk. */
+/** Estimated overhead in bytes of an answer in memory, and of each of its chunks. */
 const ENTRY_BYTES = 500;
 const CHUNK_BYTES = 100;
 
-/** Milliseconds between two notes that an answer in memory was used. */
+/** How often the storage learns that an answer in memory was used, in milliseconds. */
 const TOUCH_INTERVAL_MS = 60_000;
 
-/** Milliseconds for which an answer is in memory that another node may replace. */
+/** How long an answer stays in memory if another node may replace it, in milliseconds. */
 const SHARED_MS = 5000;
 
 const TRIM_INTERVAL_MS = 30_000;
 
-/** What a request may get from the cache, and leave in it. */
+/** Which cached answers a request may use, and how long its own is kept. */
 export interface CachePolicy {
   readonly accountId: string;
   /** The model's public identifier. */
   readonly model: string;
   /** Milliseconds for which answers are kept. */
   readonly ttl: number;
-  /** Age in milliseconds up to which answers are taken; null for none. */
+  /** Maximum age of an answer in milliseconds; null if the cache is not read. */
   readonly maxAge: number | null;
 }
 
@@ -47,18 +47,18 @@ interface ExactCacheOptions {
   readonly storage: CacheStorage;
   /** Whether other nodes use the storage too. */
   readonly isShared: boolean;
-  /** Where requests go that have no recorded answer. */
+  /** Answers requests that are not in the cache. */
   readonly upstream: Upstream;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
   readonly sizes: () => CacheSizes;
   /** Whether this process removes old answers. */
   readonly mayTrim: () => boolean;
-  /** Called where the storage fails; requests go on. */
+  /** Called when the storage fails. Requests continue without it. */
   readonly onFault: (error: unknown) => void;
 }
 
-/** Answers that providers have given, for equal requests of the same account. */
+/** Caches answers of providers, and serves them to equal requests of the same account. */
 export class ExactCache {
   readonly upstream: Upstream;
   readonly keys = new CacheKeys();
@@ -68,7 +68,7 @@ export class ExactCache {
   #memoryBytes = 0;
   /** Requests that others may join, by key. */
   readonly #flights = new Map<string, Flight>();
-  /** Answers that are recorded now. */
+  /** Number of answers that are being recorded. */
   recordings = 0;
   #waitingBytes = 0;
   readonly #writes = new Set<Promise<void>>();
@@ -97,7 +97,7 @@ export class ExactCache {
     return entry.answer;
   }
 
-  /** An answer in the storage, which is then in memory too. */
+  /** Reads an answer from the storage, and keeps it in memory. */
   async stored(key: string, policy: CachePolicy): Promise<RecordedAnswer | undefined> {
     const { storage, now, onFault } = this.#options;
     try {
@@ -118,7 +118,7 @@ export class ExactCache {
     return this.#flights.get(key);
   }
 
-  /** Begins a request that others may wait for, in place of an older one, whose answer this one replaces. */
+  /** Begins a request that others may wait for. Its answer replaces that of an older request. */
   begin(key: string): Flight {
     const flight: Flight = new Flight(() => {
       if (this.#flights.get(key) === flight) this.#flights.delete(key);
@@ -132,14 +132,14 @@ export class ExactCache {
     const { storage, now } = this.#options;
     const body = `sha256 ${key}`;
     const request = { model, method: 'POST', path: '', headers: {}, body };
-    // What was asked stays out of the file: it is long, and only its key is needed.
+    // The file does not contain the request, which may be long: its key is enough.
     const { text, blobs } = encodeExchange({ request, answer }, Infinity);
-    // Answers in text have none.
+    // Text answers have no binary parts.
     if (blobs.size > 0) return;
     const storedAt = now();
     const entry = { accountId, key, model, storedAt, expiresAt: storedAt + ttl, text };
     this.#remember(entry, answer);
-    // A slow disk gets no more than it writes: what it has not is asked again after a restart.
+    // If the disk is too slow, the answer stays in memory only, and is lost at a restart.
     if (this.#waitingBytes > MAX_WAITING) return;
     this.#waitingBytes += text.length;
     this.#inBackground(

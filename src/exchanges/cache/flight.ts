@@ -8,7 +8,7 @@ import type { RecordedAnswer } from '../exchange.ts';
  */
 export type FlightEnd = RecordedAnswer | 'abandoned' | 'failed' | 'alone';
 
-/** Milliseconds for which the others wait while the client of the first request reads nothing. */
+/** How long equal requests wait while the client of the first one reads nothing, in milliseconds. */
 const MAX_PAUSE_MS = 5000;
 
 interface Wait {
@@ -18,16 +18,16 @@ interface Wait {
   readonly timeout: number;
 }
 
-/** A request to a provider that equal ones wait for. */
+/** A request to a provider. Equal requests wait for its answer. */
 export class Flight {
-  /** Whether its client has the answer, which is kept in a moment. */
+  /** Whether its client has the answer, which is about to be cached. */
   isLanding = false;
   readonly #ended: Promise<FlightEnd>;
   readonly #onEnd: () => void;
   #resolve!: (end: FlightEnd) => void;
   #pause: NodeJS.Timeout | undefined;
 
-  /** @param onEnd called when no further request may wait for it */
+  /** @param onEnd called once no more requests may wait for it */
   constructor(onEnd: () => void) {
     this.#onEnd = onEnd;
     this.#ended = new Promise((resolve) => {
@@ -35,7 +35,7 @@ export class Flight {
     });
   }
 
-  /** Ending it again changes nothing. */
+  /** A second call has no effect. */
   end(how: FlightEnd): void {
     clearTimeout(this.#pause);
     this.#onEnd();

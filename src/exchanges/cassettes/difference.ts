@@ -3,19 +3,19 @@ import { formatPath } from '../../schema/faults.ts';
 import type { Path } from '../../schema/walk.ts';
 import type { CanonicalRequest } from '../exchange.ts';
 
-/** Words of a request that are compared to find the nearest recording. */
+/** Maximum number of words of a request that are compared to find the nearest recording. */
 const MAX_WORDS = 1024;
 
-/** Characters of a text that are shown before its first difference, and after. */
+/** Characters of a text shown before and after its first difference. */
 const SHOWN_BEFORE = 16;
 const SHOWN_AFTER = 48;
 
-/** What is kept of each recording to find the nearest to a request. */
+/** Features of a recording by which the nearest to a request is found. */
 export interface Sketch {
   readonly file: string;
   readonly model: string;
   readonly endpoint: string;
-  /** Hashes of its words. Of many the least ones, which is the same choice for each request. */
+  /** Hashes of its words. If there are too many, the smallest, so that equal words are chosen in every request. */
   readonly words: ReadonlySet<number>;
 }
 
@@ -30,7 +30,7 @@ export function sketchOf(file: string, request: CanonicalRequest): Sketch {
   return { file, model, endpoint: `${method} ${path}`, words: new Set(least) };
 }
 
-/** The recording that is nearest to a request: of the same path and model first, then with most equal words. */
+/** The recording nearest to a request: first by path and model, then by the number of equal words. */
 export function nearestTo(request: CanonicalRequest, sketches: Iterable<Sketch>): string | null {
   const own = sketchOf('', request);
   let nearest: string | null = null;
@@ -45,7 +45,7 @@ export function nearestTo(request: CanonicalRequest, sketches: Iterable<Sketch>)
   return nearest;
 }
 
-/** Where two values differ first. */
+/** The first difference between two values. */
 export interface Difference {
   readonly path: Path;
   readonly recorded: unknown;
@@ -101,7 +101,7 @@ function textOf(value: unknown): string {
 }
 
 function cut(text: string, start: number, isQuoted: boolean): string {
-  // At a word, so that the reader knows what comes.
+  // Begin at a word, for readability.
   const word = text.lastIndexOf(' ', Math.max(0, start - SHOWN_BEFORE)) + 1;
   const from = start <= SHOWN_BEFORE ? 0 : Math.max(word, start - 2 * SHOWN_BEFORE);
   const end = start + SHOWN_AFTER;

@@ -46,8 +46,8 @@ function folderOf(model: string): string {
 /**
  * Reads all cassettes of a folder, in the order of their names.
  *
- * @param onFault called with each file that is no cassette, by a message that names file and line
- * @throws Failure where the folder cannot be read
+ * @param onFault called for each file that is not a cassette, with a message that names the file and line
+ * @throws Failure if the folder cannot be read
  */
 export function* readCassettes(
   folder: string,
@@ -120,8 +120,8 @@ export async function prepareFolder(folder: string): Promise<void> {
 }
 
 /**
- * Writes a cassette. Readers see it whole or not at all. The folder must be there: a removed one is not made again,
- * since its other recordings are gone.
+ * Writes a cassette atomically. The folder must exist: a removed one is not created again, since its other recordings are
+ * gone.
  */
 export async function writeCassette(
   folder: string,
@@ -150,7 +150,7 @@ export async function removeTail(folder: string, first: string): Promise<void> {
   }
 }
 
-/** @throws where a link or a file has the name of the folder */
+/** Creates a folder. @throws if a link or a file has its name */
 async function makeOwnFolder(path: string): Promise<void> {
   await mkdir(path).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'EEXIST') throw error;
@@ -170,7 +170,7 @@ async function writeWhole(path: string, content: string | Buffer): Promise<void>
   }
 }
 
-/** Hidden, so that readers skip what a killed process left. */
+/** A hidden name, so that readers skip files of killed processes. */
 function temporaryName(name: string): string {
   return `.${name}.${process.pid}.${randomBytes(4).toString('hex')}.tmp`;
 }

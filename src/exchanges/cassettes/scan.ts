@@ -7,15 +7,15 @@ import { knownMaskOf, maskOf, maskText } from '../secrets.ts';
 export interface Finding {
   readonly file: string;
   readonly line: number;
-  /** The line around it, with the secret masked. */
+  /** The line that contains it, with the secret masked. */
   readonly excerpt: string;
 }
 
-/** Characters that are shown on each side of a secret. */
+/** Characters shown on each side of a secret. */
 const SHOWN = 24;
 
 /**
- * Finds secrets in all files of a folder: by their form in texts, and known ones in every file.
+ * Finds secrets in all files of a folder. Texts are searched for usual forms of secrets, all files for known secrets.
  *
  * @param secrets known ones of any form
  * @throws the error of the system where a file cannot be read
@@ -30,7 +30,7 @@ export function scanFolder(folder: string, secrets: readonly string[]): Finding[
   for (const file of files) {
     const bytes = readFileSync(file);
     const text = bytes.toString('latin1');
-    // Bytes may look like a secret by chance.
+    // Binary data may look like a secret by chance.
     const masked = isUtf8(bytes) ? maskText(text, maskAll) : maskKnown(text);
     if (masked === text) continue;
     const lines = text.split('\n');

@@ -24,17 +24,17 @@ import {
 export interface CassetteSettings {
   readonly mode: 'record' | 'replay' | 'record-missing';
   readonly dir: string;
-  /** Whether answers come as slowly as they were recorded. */
+  /** Whether answers are replayed at their recorded pace. */
   readonly timing: boolean;
   /** File to which the names of used cassettes are added. */
   readonly used?: string | undefined;
 }
 
-/** What a run with cassettes could not do. Any entry should fail it. */
+/** Failures of a run with cassettes. Any entry should fail the run. */
 export interface CassetteReport {
   /** Requests without a recording. */
   readonly misses: readonly CassetteMiss[];
-  /** Exchanges that could not be recorded, and why. */
+  /** Why exchanges could not be recorded. */
   readonly failures: readonly string[];
 }
 
@@ -54,23 +54,23 @@ interface CassetteOptions extends CassetteSettings {
   readonly onFailure: (message: string) => void;
 }
 
-/** Bytes of an answer that are recorded: they are in memory until it has ended. */
+/** Maximum bytes of a recorded answer, which is in memory until its end. */
 const MAX_BYTES = 256 * 1024 * 1024;
 
-/** Messages of a report. */
+/** Maximum number of messages in a report. */
 const MAX_MESSAGES = 1000;
 
-/** Equal requests in the order in which they began. */
+/** A sequence of equal requests, in the order in which they began. */
 interface Sequence {
-  /** Files of answers, as recorded by an earlier process. */
+  /** Files of answers that an earlier process recorded. */
   readonly files: string[];
-  /** Requests so far. */
+  /** Number of requests so far. */
   count: number;
-  /** The answer that was recorded last, with its number. */
+  /** The latest recorded answer, with its number. */
   last: { readonly number: number; readonly text: string } | null;
 }
 
-/** Answers requests to providers from recordings, or records them. Other requests go to the network. */
+/** Replays or records requests to providers. All other requests go to the network. */
 export class CassetteUpstream implements Upstream {
   readonly isInstant: boolean;
   readonly #options: CassetteOptions;
@@ -89,7 +89,7 @@ export class CassetteUpstream implements Upstream {
   /**
    * Opens a folder of cassettes.
    *
-   * @throws Failure where it cannot be read or written, and where a file in it is no cassette
+   * @throws Failure if it cannot be read or written, or a file in it is not a cassette
    */
   static async open(options: CassetteOptions): Promise<CassetteUpstream> {
     const cassettes = new CassetteUpstream(options);
@@ -143,7 +143,7 @@ export class CassetteUpstream implements Upstream {
     return this.#record(url, request, { canonical, key, sequence, number, mask });
   }
 
-  /** Writes what has ended. */
+  /** Waits until all ended exchanges are written. */
   async close(): Promise<void> {
     const { used } = this.#options;
     await this.#writes;
@@ -157,7 +157,7 @@ export class CassetteUpstream implements Upstream {
     return getOrInsert(this.#sequences, key, () => ({ files: [], count: 0, last: null }));
   }
 
-  /** The answer of a cassette; null where it was removed or damaged since the start. */
+  /** The answer of a cassette; null if it was removed or damaged since the start. */
   #read(file: string): RecordedAnswer | null {
     try {
       return readCassette(this.#options.dir, file).answer;
@@ -206,7 +206,7 @@ export class CassetteUpstream implements Upstream {
     }
   }
 
-  /** Encodes an answer at its end, so that a large one does not stay in memory twice, and writes it after the others. */
+  /** Encodes an answer as soon as it ends, so that it is not in memory twice, and writes it after all others. */
   #end({ canonical, key, sequence, number, mask }: Place, answer: RecordedAnswer | null): void {
     const file = cassetteFile(canonical.model, key, number);
     if (answer === null) {
@@ -219,7 +219,7 @@ export class CassetteUpstream implements Upstream {
     const { last } = sequence;
     const isRepeated = text !== '' && last?.number === number - 1 && last.text === text;
     if (isRepeated && sequence.count === number) {
-      // Polls of a job that goes on.
+      // Polls of a job in progress.
       sequence.count -= 1;
       return;
     }
@@ -252,7 +252,7 @@ interface Place {
   readonly mask: Mask;
 }
 
-/** Whether a reader would have gone on: the body of an error or a redirect is often left unread. */
+/** Whether the reader would have read on. The bodies of errors and redirects are often left unread. */
 function isCutOff({ end, status }: RecordedAnswer): boolean {
   return end === 'abandoned' && status < 300;
 }
