@@ -14,10 +14,10 @@ import { isOutage, nameOf } from './store.ts';
 export class DaemonAlerts {
   readonly alerts: Alerts;
   readonly watch: AlertWatch;
-  /** Those of text and of media, once they are there. */
+  /** The routings of text and media, once they exist. */
   routings: readonly Routing[] = [];
 
-  /** @param network the one without recordings: alerts are no answers of providers */
+  /** @param network without cassettes, since webhooks are not providers */
   constructor({ state, log, metrics, closers, charged }: Start, store: Store, network: Upstream) {
     const settings = () => state.config;
     // The store logs its outages itself.
@@ -72,7 +72,7 @@ export class DaemonAlerts {
   }
 }
 
-/** Null where the file system does not tell its size (FUSE). */
+/** Null if the file system does not report its size (FUSE). */
 async function readDisk(folder: string): Promise<DiskUse | null> {
   const { bavail, blocks, bsize } = await statfs(folder);
   return blocks > 0 ? { free: bavail * bsize, total: blocks * bsize } : null;

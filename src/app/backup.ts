@@ -6,25 +6,25 @@ import type { Store } from '../store/store.ts';
 import type { Upstream } from '../upstream/response.ts';
 import type { Start } from './start.ts';
 
-/** Longest time until a backup that failed is tried again, and between two looks at the settings. */
+/** Maximum delay before a failed backup is retried, and between two checks of the settings. */
 const RETRY_MS = 300_000;
 const LOOK_MS = 60_000;
 
 interface BackupParts {
   readonly alerts: Pick<Alerts, 'raise' | 'times'>;
   readonly store: Pick<Store, 'isShared' | 'nodes'>;
-  /** The one without recordings. */
+  /** The network without cassettes. */
   readonly network: Upstream;
 }
 
-/** Makes backups while the daemon runs. Of several nodes the leader does. */
+/** Makes backups while the daemon runs. With several nodes, the leader makes them. */
 export class BackupSchedule {
   readonly #start: Start;
   readonly #parts: BackupParts;
   readonly #closing = new AbortController();
   #timer: NodeJS.Timeout | undefined;
   #running: Promise<void> | null = null;
-  /** Place and time of the last backup; null until it was looked for. */
+  /** Place and time of the last backup; null until they are known. */
   #last: { readonly to: string; readonly at: number } | null = null;
 
   constructor(start: Start, parts: BackupParts) {
@@ -42,14 +42,14 @@ export class BackupSchedule {
       });
   }
 
-  /** Ends a backup in progress: the next start makes it. */
+  /** Aborts a backup in progress, which the next start repeats. */
   async close(): Promise<void> {
     this.#closing.abort();
     clearTimeout(this.#timer);
     await this.#running;
   }
 
-  /** @returns milliseconds until the next look */
+  /** @returns milliseconds until the next check */
   async #work(): Promise<number> {
     const { state, log, options } = this.#start;
     const { store, network: upstream } = this.#parts;

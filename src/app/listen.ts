@@ -34,12 +34,12 @@ export async function listen(server: Listener, { host, port }: Address): Promise
   });
 }
 
-/** Milliseconds in which a proxy in front of several nodes sees that this one accepts no connections. */
+/** How long a proxy may take to notice that this node accepts no connections, in milliseconds. */
 const PROXY_MS = 1000;
 
 /**
- * Accepts no new connections, and leaves idle ones open for a moment: a proxy that uses one of them just then may not
- * repeat the request at another node. They are served, and closed with their response.
+ * Accepts no new connections, and keeps idle ones open for a moment: a proxy may be using one of them, and may not
+ * repeat the request at another node. Their requests are served, and the connections closed with the response.
  */
 export async function closeListener(server: Server): Promise<void> {
   const closed = once(server, 'close');

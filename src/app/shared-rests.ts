@@ -6,10 +6,10 @@ import type { StoreEvent } from '../store/store-event.ts';
 
 type RestEvent = Extract<StoreEvent, { kind: 'rest' }>;
 
-/** Characters of an error message that other nodes get: a notification has 8000 bytes. */
+/** Characters of an error message in a notification to other nodes, which has 8000 bytes at most. */
 const MAX_MESSAGE = 500;
 
-/** Reports rests of keys to the other nodes, which share the quotas of providers. */
+/** Reports cooldowns of keys to the other nodes, since they share the providers' quotas. */
 export function publishRests(store: Pick<Store, 'publish'>): Pick<RoutingObserver, 'onSharedRest'> {
   return {
     onSharedRest({ failure, ...rest }) {
@@ -20,7 +20,7 @@ export function publishRests(store: Pick<Store, 'publish'>): Pick<RoutingObserve
   };
 }
 
-/** Lets keys rest that providers have refused or limited at other nodes. */
+/** Applies the cooldowns of keys that providers refused or limited at other nodes. */
 export function followRests(store: Pick<Store, 'watch'>, routings: readonly Routing[]): void {
   store.watch((event) => {
     if (event.kind !== 'rest') return;
@@ -29,7 +29,7 @@ export function followRests(store: Pick<Store, 'watch'>, routings: readonly Rout
   });
 }
 
-/** Null for a failure of a later version. */
+/** Null for a failure of a newer version. */
 function restOf({ kind: _, failure, account = null, ...rest }: RestEvent): SharedRest | null {
   const { message, code, status } = failure;
   const type = failure.type as FailureType;

@@ -19,12 +19,12 @@ import type { Store } from '../store/store.ts';
 import { testProvider } from '../text/provider-test.ts';
 import type { DaemonState } from './start.ts';
 
-/** Milliseconds between two reads of the entries where nodes share the store: an event of another one may be lost. */
+/** How often the entries are read if nodes share the store, in milliseconds: events of other nodes may be lost. */
 const READ_INTERVAL_MS = 10_000;
 
 /**
- * Keeps the configuration in force: the file, and the providers and models of the store. It changes as a whole, when
- * the file is read again and when entries change, so that requests look up nothing in the store.
+ * Maintains the current configuration: the file, plus the providers and models of the store. It is replaced as a whole
+ * when the file is reloaded or entries change, so that requests never read the store.
  */
 export class StoredProviders implements CatalogContext {
   readonly testAlerts: CatalogContext['testAlerts'];
@@ -37,7 +37,7 @@ export class StoredProviders implements CatalogContext {
   #entries: readonly ConfigEntry[] = [];
   #faults: StoredCatalog['faults'] = new Map();
   #reading: Promise<void> = Promise.resolve();
-  /** A read that has not begun: it sees all changes until then. */
+  /** A scheduled read. It will see all changes made until it begins. */
   #next: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
   #unwatch = () => {};
@@ -69,7 +69,7 @@ export class StoredProviders implements CatalogContext {
 
   async testProvider(test: ProviderTest): Promise<TestReport> {
     const report = await testProvider(test);
-    // A refused provider that is not added has no health.
+    // A provider that was rejected, and not added, has no health.
     if (report.cause === null || Object.hasOwn(this.#state.config.providers, test.name)) {
       this.onTest(test.name, report);
     }
@@ -93,7 +93,7 @@ export class StoredProviders implements CatalogContext {
     this.#apply();
   }
 
-  /** Puts the entries as they are now in force. Does not reject: the former ones stay until the store answers. */
+  /** Applies the current entries. Never rejects: the former ones stay until the store answers. */
   changed(): Promise<void> {
     const read = () => {
       this.#next = undefined;

@@ -4,14 +4,14 @@ import type { OtlpSettings, Tracer } from '../telemetry/tracer.ts';
 import type { Upstream } from '../upstream/response.ts';
 import type { Start } from './start.ts';
 
-/** The telemetry of the configuration in force. Its code is loaded once a configuration has any. */
+/** The telemetry of the current configuration. Its code is loaded when a configuration enables it. */
 export class DaemonTelemetry {
   readonly #start: Start;
   readonly #upstream: Upstream;
   #telemetry: Telemetry | null = null;
   /** The settings in force as JSON. */
   #settings: string | undefined;
-  /** Sends what is left of former settings. */
+  /** Sends the remaining data of former settings. */
   readonly #closing = new Set<Promise<void>>();
 
   constructor(start: Start, upstream: Upstream) {
@@ -19,12 +19,12 @@ export class DaemonTelemetry {
     this.#upstream = upstream;
   }
 
-  /** Null while no traces are sent. */
+  /** Null while traces are disabled. */
   get tracer(): Tracer | null {
     return this.#telemetry?.tracer ?? null;
   }
 
-  /** Applies new settings. What waits for the former collector is still sent to it. */
+  /** Applies new settings. Data for the former collector is still sent to it. */
   async configure({ telemetry: { otlp } }: Pick<Config, 'telemetry'>): Promise<void> {
     const settings = JSON.stringify(otlp);
     if (settings === this.#settings) return;
@@ -55,7 +55,7 @@ export class DaemonTelemetry {
     });
   }
 
-  /** Sends what is left, for three seconds at most. */
+  /** Sends the remaining data, for three seconds at most. */
   async close(): Promise<void> {
     const telemetry = this.#telemetry;
     this.#telemetry = null;

@@ -7,13 +7,13 @@ import type { Failure } from '../failure.ts';
 /** A provider's settings with one of its keys as `apiKey`. */
 export interface KeyedProvider {
   readonly settings: Provider;
-  /** Names the key in the log: its position from 1 and a part of its SHA-256. Null for an only key, or none. */
+  /** Name of the key in the log: its position from 1 and part of its SHA-256. Null unless the provider has several. */
   readonly label: string | null;
-  /** Part of the SHA-256 of the key, which stays the same when a reload moves it; empty without a key. */
+  /** Part of the key's SHA-256, which does not change when a reload moves the key; empty without a key. */
   readonly fingerprint: string;
 }
 
-/** The rest of a key on a route. Times are those of `performance.now()`. */
+/** The cooldown of a key on a route. Times are those of `performance.now()`. */
 export interface RestingKey {
   /** The provider's name in the configuration. */
   readonly provider: string;
@@ -34,10 +34,10 @@ type KeyRequest = [
   tried: ReadonlySet<string> | null,
 ];
 
-/** Resting keys that are remembered. Beyond it expired ones are dropped, and then the oldest. */
+/** Maximum number of cooldowns in memory. Beyond it, expired ones are dropped, and then the oldest. */
 const MAX_RESTS = 10_000;
 
-/** Milliseconds by which a timer may fire before the end of a rest. */
+/** How early a timer may fire before the end of a cooldown, in milliseconds. */
 const TIMER_SLACK_MS = 10;
 
 const FINGERPRINT_LENGTH = 8;
@@ -67,8 +67,8 @@ function fingerprintOf(key: string): string {
 }
 
 /**
- * Chooses the keys of providers in turn, and lets those rest that a provider refuses or limits. A rest is
- * that of a key on one route: limits and permissions differ by model.
+ * Uses the keys of a provider in turn. A key that the provider refuses or limits cools down, on one route only: limits
+ * and permissions differ by model.
  */
 export class ProviderKeys {
   readonly #rests = new Map<string, RestingKey>();
@@ -82,10 +82,10 @@ export class ProviderKeys {
   }
 
   /**
-   * The next key for a request of an account: one that does not rest, else the one that has been avoided longest.
+   * The next key for a request of an account: one that is not cooling down, else the one avoided for longest.
    *
    * @param tried fingerprints of keys that the request was sent with
-   * @returns null where none is left
+   * @returns null if none is left
    */
   take(...request: KeyRequest): KeyedProvider | null {
     const [, provider, , tried] = request;
@@ -132,10 +132,10 @@ export class ProviderKeys {
   }
 
   /**
-   * Begins or extends the rest of a key. It is one for all accounts once requests of two accounts have failed.
+   * Begins or extends the cooldown of a key. It applies to all accounts once requests of two accounts have failed.
    *
-   * @param account whose request has failed; null where those of several accounts have
-   * @returns whether the key did not rest before, or for fewer accounts
+   * @param account the one whose request failed; null if requests of several accounts failed
+   * @returns whether the cooldown is new, or now applies to more accounts
    */
   rest(
     route: string,
@@ -172,16 +172,16 @@ export class ProviderKeys {
     return this.#rests.get(nameOf(route, fingerprint))?.account === null;
   }
 
-  /** Ends the rest of a key after a request that succeeded. @param startedAt time at which it was sent */
+  /** Ends the cooldown of a key after a request succeeded. @param startedAt when it was sent */
   wake(route: string, { fingerprint }: KeyedProvider, startedAt: number): void {
     if (this.#rests.size === 0) return;
     const name = nameOf(route, fingerprint);
     const rest = this.#rests.get(name);
-    // A response to a request from before the rest says nothing of the key now.
+    // A request that was sent before the cooldown says nothing about the key now.
     if (rest !== undefined && rest.since < startedAt) this.#rests.delete(name);
   }
 
-  /** The keys that rest now, on each of their routes. */
+  /** The keys that are cooling down, on each of their routes. */
   resting(): Iterable<RestingKey> {
     this.#dropExpired();
     return this.#rests.values();
@@ -225,17 +225,17 @@ export interface KeyRest {
   readonly avoided: number;
 }
 
-/** Times of the cooldown of routes for which a refused key is avoided. */
+/** Factor of the cooldown of routes by which a refused key is avoided longer. */
 const REFUSED_FACTOR = 10;
 
-/** The longest rest that a provider's Retry-After begins, in milliseconds. */
+/** Maximum cooldown by a provider's Retry-After, in milliseconds. */
 const MAX_REST_MS = 600_000;
 
-/** Rate limits that one request exceeds by its own size say nothing of the next request. */
+/** A rate limit that a single request exceeds by its size says nothing about the next request. */
 const OWN_SIZE = /request too large/i;
 
 /**
- * The rest that a failure begins; null where another key would not help.
+ * The cooldown that a failure begins; null if another key would not help.
  *
  * Only failures that a client cannot bring about make a key unusable for others: 401, and 429 with
  * Retry-After. Some providers answer 403 to a prompt that they flag, and 402 to an output limit that is too

@@ -6,14 +6,14 @@ import type { MediaOutput, OutputFile } from '../provider/provider.ts';
 export interface CallCheckpoint {
   /** Name of the route. */
   readonly route: string;
-  /** The provider's own state, such as the identifier of a remote job; null where it has none. */
+  /** State of the provider, such as the identifier of a remote job; null if it has none. */
   readonly jobState: unknown;
   /**
-   * Progress of a call that would be charged again if it were repeated: `asked` before the request is
-   * sent, `answered` once its output is here but not stored. Absent where there is no such call.
+   * Progress of a call that would be charged twice if it were repeated: `asked` before the request is sent, `answered`
+   * once its output is received but not stored. Absent without such a call.
    */
   readonly billableCall?: 'asked' | 'answered';
-  /** Output of an answered call, where all of it can be downloaded again. */
+  /** Output of an answered call, if all of it can be downloaded again. */
   readonly output?: MediaOutput;
 }
 

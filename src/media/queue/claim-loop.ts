@@ -1,4 +1,4 @@
-/** Longest delay between two claims, in milliseconds, as clocks may be changed. */
+/** Maximum delay between two claims in milliseconds, in case a clock is changed. */
 const MAX_DELAY_MS = 60_000;
 
 /** Claims again and again, one claim at a time: when woken, and after the delay that the last claim returned. */
@@ -31,7 +31,7 @@ export class ClaimLoop {
     return this.#isStopped;
   }
 
-  /** Claims now. Of several calls at once one claims, and once more at its end. @throws error of the claim */
+  /** Claims now. A call during another one causes one more claim after it. @throws the error of the claim */
   async run(): Promise<void> {
     this.#nextAt = Infinity;
     if (this.#isStopped) return;
@@ -60,7 +60,7 @@ export class ClaimLoop {
     }
   }
 
-  /** Claims after a delay, unless that happens earlier anyway. */
+  /** Claims after a delay, unless an earlier claim is scheduled. */
   wakeIn(milliseconds: number): void {
     const delay = Math.min(milliseconds, MAX_DELAY_MS);
     const at = performance.now() + delay;
@@ -72,7 +72,7 @@ export class ClaimLoop {
     else this.#timer = setTimeout(run, delay).unref();
   }
 
-  /** Claims no more. */
+  /** Stops claiming. */
   stop(): void {
     this.#isStopped = true;
     clearTimeout(this.#timer);

@@ -28,15 +28,15 @@ interface RoutedOutput {
   readonly releaseSpace: () => void;
 }
 
-/** Bytes of all images of a job, which are in memory at once, and again in a form. */
+/** Maximum bytes of all images of a job: they are in memory together, and once more in a form. */
 const MAX_INPUT_BYTES = 100 * 1024 * 1024;
 
-/** Whether this machine had no descriptor for a connection, so that no provider has got the request. */
+/** Whether this machine had no file descriptor left for a connection, so that no provider got the request. */
 function isOutOfDescriptors(error: unknown): error is Failure {
   return error instanceof Failure && error.code === 'connections_exhausted';
 }
 
-/** Loads a task's inputs, has a provider make the output, and stores that. */
+/** Loads a task's inputs, requests the output from a provider, and stores it. */
 export class MediaTaskExecutor {
   readonly #services: MediaServices;
 
@@ -104,14 +104,14 @@ export class MediaTaskExecutor {
           const { model: id } = task;
           throw part === null ? error : unknownToProvider(error, id, nameOf(id, part));
         }
-        // Tasks of other models may use the slot meanwhile.
+        // Tasks of other models may use the slot in the meantime.
         slot.release();
         await sleep((error.retryAfter ?? 1) * 1000, signal);
       }
     }
   }
 
-  /** Waits for disk space, so that no output is paid for that cannot be stored. */
+  /** Waits for disk space, so that every output that is paid for can be stored. */
   #reserveSpace({ request }: MediaJob, { signal, onStall }: TaskExecution): Promise<() => void> {
     const { files } = this.#services;
     return retryStorage(
@@ -154,7 +154,7 @@ export class MediaTaskExecutor {
     };
     const inputs: InputFile[] = [];
     let bytes = 0;
-    // One after another: each may have 30 MB.
+    // One at a time: each may have 30 MB.
     for (const [index, reference] of (request.type === 'audio' ? [] : request.inputs).entries()) {
       const param = `input_images[${index}]`;
       const input = await load(reference, param, `input-${index + 1}`);

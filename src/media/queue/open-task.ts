@@ -10,7 +10,7 @@ const MAX_TIMER_MS = 2 ** 31 - 1;
 export class OpenTask {
   /** The task as last written to disk. */
   task: Task;
-  /** Whether an executor works on the task, and not only its claim or its place in a queue is here. */
+  /** Whether an executor works on the task. Otherwise it is only claimed or queued here. */
   isExecuting = false;
   /** Aborts the work on the task; the reason decides how the task ends. */
   readonly controller = new AbortController();
@@ -26,7 +26,7 @@ export class OpenTask {
     this.task = task;
     // Each download of a task listens; ten images exceed Node's limit of ten listeners.
     setMaxListeners(0, this.signal);
-    // A clock that was set back must not extend the time beyond the whole.
+    // Setting the clock back must not extend the total time.
     const remaining = Math.min(task.deadline - now, task.deadline - task.createdAt);
     this.deadline = performance.now() + remaining;
     this.#expireIn(remaining);
@@ -66,7 +66,7 @@ export class OpenTask {
   }
 }
 
-/** Reason for aborting a task whose deadline is over. */
+/** Reason for aborting a task whose deadline has passed. */
 export class TaskExpired extends Failure {
   constructor() {
     super('timeout', 'the task did not end before its deadline', { code: 'task_expired' });
@@ -80,7 +80,7 @@ export class ClaimLost extends Failure {
   }
 }
 
-/** Whether another node has taken a task over, and may have ended it. */
+/** Whether another node has taken over a task, and may have ended it. */
 export function isClaimLost(error: unknown): boolean {
   return error instanceof Failure && (error.code === 'claim_lost' || error.code === 'task_state');
 }

@@ -18,7 +18,7 @@ export class OpenTasks {
     return this.#draining.signal;
   }
 
-  /** Aborted when the grace of a shutdown is over. */
+  /** Aborted when the grace period of a shutdown ends. */
   get graceOver(): AbortSignal {
     return this.#graceOver.signal;
   }

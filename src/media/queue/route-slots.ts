@@ -91,7 +91,7 @@ export class RouteSlots {
       this.#missing.add(task.model);
       throw new TaskInterrupted();
     }
-    // The same order each time, and after a restart.
+    // The order is always the same, even after a restart.
     const candidates = orderRoutes(model, seededRandom(task.id)).filter(
       ({ route }) => fieldWithoutRoute(task.request as TaskRequest, route, providers) === null,
     );

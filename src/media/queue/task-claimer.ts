@@ -17,18 +17,18 @@ interface TaskClaimerOptions {
   readonly leaseLost: () => void;
 }
 
-/** Maximum tasks of one search for tasks after their deadlines. */
+/** Maximum number of expired tasks in one search. */
 const MAX_EXPIRED = 100;
 
 /** Interval between two claims while there may be tasks of other processes, in milliseconds. */
 const BUSY_INTERVAL_MS = 1000;
 
-/** The same where this is the only node, and the last claim found no task. */
+/** The same if this is the only node, and the last claim found no task. */
 const IDLE_INTERVAL_MS = 30_000;
 
 /**
- * Claims tasks of other processes and nodes, as far as this node has free slots: those that wait, and those
- * whose node has died. Tasks that were created here are claimed where they wait.
+ * Claims tasks of other processes and nodes while this node has free slots: pending tasks, and tasks whose node has
+ * died. Tasks that were created here are claimed in their queue.
  */
 export class TaskClaimer {
   readonly #options: TaskClaimerOptions;
@@ -56,17 +56,17 @@ export class TaskClaimer {
     await this.#loop.run();
   }
 
-  /** The store has a task to be claimed, or to expire, that this process has put back. */
+  /** Reports that this process has returned a task to the store, which may be claimed or expire. */
   taskLeft(): void {
     this.#isBusy = true;
   }
 
-  /** There is a free slot for tasks that were left in the store. */
+  /** Reports a free slot for tasks in the store. */
   slotFreed(): void {
     if (this.#isBusy) this.#loop.wakeIn(0);
   }
 
-  /** Claims no more. */
+  /** Stops claiming. */
   close(): void {
     this.#loop.stop();
     for (const unsubscribe of this.#unsubscribe.splice(0)) unsubscribe();
@@ -77,7 +77,7 @@ export class TaskClaimer {
     return this.#loop.ended();
   }
 
-  /** Claims what there is room for. @returns milliseconds until the next claim */
+  /** Claims as many tasks as there are free slots. @returns milliseconds until the next claim */
   async #claimAll(): Promise<number> {
     const { store, room, claimed, expired } = this.#options;
     this.#isBusy = true;
@@ -95,7 +95,7 @@ export class TaskClaimer {
     return this.#isBusy ? BUSY_INTERVAL_MS : IDLE_INTERVAL_MS;
   }
 
-  /** Whether there may be pending tasks of others. A search among many that wait here would take long. */
+  /** Whether other nodes may have pending tasks. A search among many that wait here would be slow. */
   async #othersWait(): Promise<boolean> {
     const { store, waiting } = this.#options;
     return store.isShared || (await store.statistics()).tasks.pending > waiting();

@@ -3,7 +3,7 @@ import { codedFailure, Failure } from '../../failure.ts';
 import type { Task, TaskError } from '../../store/task.ts';
 import { mayHaveBeenCharged } from './call-checkpoint.ts';
 
-/** Times that a task is started, where the process died each time before the task ended. */
+/** How often a task is started if the process dies each time before the task ends. */
 const MAX_STARTS = 10;
 
 const ABANDONED = codedFailure(
@@ -19,8 +19,8 @@ const INTERRUPTED_CALL = codedFailure(
 /**
  * Failure that ends a claimed task before it is started again; null for none.
  *
- * @param isOrphan whether the node died that processed it
- * @param afterCrash what the settings ask for where a provider may have charged for lost output
+ * @param isOrphan whether the node that processed it has died
+ * @param afterCrash the setting for tasks whose lost output a provider may have charged for
  */
 export function failureAtStart(
   task: Task,
