@@ -7,11 +7,13 @@ const TEMPORARY = /^(?:\.oriel-(\d+)-\d+\.tmp|oriel-[a-z]+-(\d+)-\w{6})$/;
 
 export const temporaryName = (number: number) => `.oriel-${process.pid}-${number}.tmp`;
 
-function isAlive(pid: number): boolean {
+/** Whether a process with this ID exists. */
+export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
     return true;
   } catch (error) {
+    // EPERM: a process of another user exists.
     return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
 }

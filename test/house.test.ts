@@ -24,7 +24,7 @@ const FLOORS: readonly (readonly string[])[] = [
   ['images', 'safety', 'exchanges'],
   ['store', 'upstream', 'threads'],
   ['schema'],
-  ['failure', 'fair-semaphore', 'get-or-insert', 'libc', 'folders', 'temporary', 'clients'],
+  ['failure', 'fair-semaphore', 'maps', 'libc', 'folders', 'temporary', 'clients'],
   ['error-codes', 'warning-codes'],
 ];
 

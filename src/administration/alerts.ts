@@ -3,6 +3,7 @@ import { boundedText, field, integer, optional, withDefault } from '../schema/fi
 import { ALERT_TYPES, MAX_ALERTS } from '../store/alert.ts';
 import { defineAdminCommand } from './admin-command.ts';
 import { testedWebhook } from './catalog-context.ts';
+import { timeOf } from './tables.ts';
 
 /** Alerts that are shown where no limit is given. */
 const SHOWN = 50;
@@ -42,10 +43,7 @@ const list = defineAdminCommand({
       {
         rows: [
           ['time', 'type', 'message'],
-          ...alerts.map(({ at, type, message }) => [
-            ...[new Date(at * 1000).toISOString().slice(0, 19).replace('T', ' '), type],
-            message,
-          ]),
+          ...alerts.map(({ at, type, message }) => [timeOf(at), type, message]),
         ],
       },
     ],

@@ -128,23 +128,18 @@ const namesIn = (text: string) => [...new Set(text.split(',').map((name) => name
 const MODELS = 'names of models with commas between them';
 const MODEL = /^[\x21-\x2b\x2d-\x7e]{1,256}$/;
 
-function modelsIn(text: string): string[] | undefined {
+const modelsIn = (most: number) => (text: string) => {
   const names = namesIn(text);
-  return names.length <= 1000 && names.every((name) => MODEL.test(name)) ? names : undefined;
-}
+  return names.length <= most && names.every((name) => MODEL.test(name)) ? names : undefined;
+};
 
 /** Names of models separated by commas, or `all`; parsed to a list without duplicates. */
-export const models = parsed(modelsIn, MODELS);
-export const modelsOrAll = removable(modelsIn, MODELS, 'all');
-
-const aliasesIn = (text: string) => {
-  const names = namesIn(text);
-  return names.length <= 100 && names.every((name) => MODEL.test(name)) ? names : undefined;
-};
+export const models = parsed(modelsIn(1000), MODELS);
+export const modelsOrAll = removable(modelsIn(1000), MODELS, 'all');
 
 /** Further names of a model with commas between them, or `none`. */
 export const aliasesOrNone = removable(
-  aliasesIn,
+  modelsIn(100),
   'at most 100 names with commas between them',
   'none',
 );

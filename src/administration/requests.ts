@@ -8,7 +8,7 @@ import { defineAdminCommand } from './admin-command.ts';
 import { accountReference, keyReference, pastTime } from './fields.ts';
 import { accountIdOf, requireKey } from './find.ts';
 import { ownerConditions, ownerFilter } from './request-records.ts';
-import { tableOf } from './tables.ts';
+import { tableOf, timeOf } from './tables.ts';
 
 /** Requests of one page of the command line. */
 const MAX_PAGE = 10_000;
@@ -34,9 +34,6 @@ export const requestTable = tableOf<RequestRecord>({
   CREDITS: [({ credits }) => (credits === null ? '-' : decimal(credits)), { dropOrder: 4 }],
   ID: [({ id }) => id, {}],
 });
-
-const timeOf = (seconds: number) =>
-  new Date(seconds * 1000).toISOString().slice(0, 19).replace('T', ' ');
 
 export const listRequests = defineAdminCommand({
   group: 'requests',

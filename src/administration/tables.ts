@@ -5,6 +5,10 @@ import type { AccountRecord, KeyRecord, NodeRecord, TeamRecord } from './records
 /** Tables show the day; `--json` prints the time as well. */
 const day = (time: string | null) => time?.slice(0, 10) ?? '-';
 
+/** Date and time in UTC. @param seconds since the epoch */
+export const timeOf = (seconds: number) =>
+  new Date(seconds * 1000).toISOString().slice(0, 19).replace('T', ' ');
+
 /** The text of each cell by the title of its column. Columns with `dropOrder` are left out of a narrow terminal. */
 type Columns<Item> = Readonly<
   Record<

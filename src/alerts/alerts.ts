@@ -1,5 +1,6 @@
 import type { TestedWebhook } from '../administration/catalog-context.ts';
 import type { Config } from '../config/settings/schema.ts';
+import { remember } from '../maps.ts';
 import {
   type Alert,
   type AlertClaim,
@@ -145,9 +146,7 @@ export class Alerts {
   }
 
   #remember({ subject, window, level, until }: AlertClaim): void {
-    this.#known.delete(subject);
-    this.#known.set(subject, { subject, window, level, until });
-    if (this.#known.size > MAX_KNOWN) this.#known.delete(this.#known.keys().next().value!);
+    remember(this.#known, subject, { subject, window, level, until }, MAX_KNOWN);
   }
 
   #deliver(alert: Alert): void {

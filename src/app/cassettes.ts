@@ -2,7 +2,7 @@ import { secretsOf } from '../config/providers/provider-kinds.ts';
 import type { Config } from '../config/settings/schema.ts';
 import { CassetteUpstream } from '../exchanges/cassettes/upstream.ts';
 import { type Mask, maskOf } from '../exchanges/secrets.ts';
-import { getOrInsert } from '../get-or-insert.ts';
+import { getOrInsert } from '../maps.ts';
 import type { Upstream } from '../upstream/response.ts';
 import type { Start } from './start.ts';
 

@@ -1,4 +1,5 @@
 import type { AssetStorage } from '../assets/storage/asset-storage.ts';
+import { remember } from '../maps.ts';
 import { tryParseJson } from '../schema/json.ts';
 import { objectOf } from '../schema/untrusted.ts';
 import type { NewAsset } from '../store/asset.ts';
@@ -36,8 +37,7 @@ export class RemoteResults {
     if (places === undefined) {
       places = this.#read(remote);
       places.catch(() => this.#known.delete(id));
-      this.#known.set(id, places);
-      if (this.#known.size > MAX_KNOWN) this.#known.delete(this.#known.keys().next().value!);
+      remember(this.#known, id, places, MAX_KNOWN);
     }
     const place = (await places).get(`${remote.sent?.name ?? 'line'}-${line}`);
     if (place === undefined) return remote.ended === 'completed' ? null : 'unrun';

@@ -1,4 +1,5 @@
 import type { Config } from '../config/settings/schema.ts';
+import { remember } from '../maps.ts';
 
 type Cooldown = NonNullable<Config['routing']['cooldown']>;
 
@@ -107,8 +108,7 @@ function accountIn({ accounts }: Circuit, account: string): AccountCircuit {
   let own = accounts.get(account);
   if (own === undefined) {
     own = { failures: 0, counted: 0, openUntil: 0, probing: false };
-    accounts.set(account, own);
-    if (accounts.size > MAX_ACCOUNTS) accounts.delete(accounts.keys().next().value!);
+    remember(accounts, account, own, MAX_ACCOUNTS);
   }
   return own;
 }

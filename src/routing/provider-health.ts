@@ -1,4 +1,4 @@
-import { getOrInsert } from '../get-or-insert.ts';
+import { getOrInsert } from '../maps.ts';
 
 /** A failed attempt at a provider, without secrets. */
 export interface ProviderFailure {

@@ -2,7 +2,7 @@ import { isIPv6 } from 'node:net';
 import { secretsOf } from '../config/providers/provider-kinds.ts';
 import type { Config } from '../config/settings/schema.ts';
 import { Failure } from '../failure.ts';
-import { getOrInsert } from '../get-or-insert.ts';
+import { getOrInsert } from '../maps.ts';
 
 /** Replacement of a key, or of a part of it. */
 export const REDACTED_KEY = '[key]';

@@ -2,7 +2,7 @@ import { routesOf } from '../config/catalog/catalog.ts';
 import { upstreamModelOf } from '../config/catalog/model-names.ts';
 import type { Model } from '../config/settings/schema.ts';
 import { codedFailure, Failure } from '../failure.ts';
-import { getOrInsert } from '../get-or-insert.ts';
+import { getOrInsert } from '../maps.ts';
 
 /** A provider of the catalog that serves a model. */
 export interface Route {

@@ -1,4 +1,4 @@
-import { getOrInsert } from '../get-or-insert.ts';
+import { getOrInsert } from '../maps.ts';
 import {
   type Grammar,
   type Lexicon,

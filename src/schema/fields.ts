@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { Failure } from '../failure.ts';
-import { getOrInsert } from '../get-or-insert.ts';
+import { getOrInsert } from '../maps.ts';
 import { expected, named } from './invalid.ts';
 
 /** An object schema with its properties, from which flags, form fields and help derive. */

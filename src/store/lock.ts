@@ -5,6 +5,7 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { codedFailure, type Failure } from '../failure.ts';
 import { lockDescriptor } from '../libc.ts';
+import { isAlive } from '../temporary.ts';
 import { type Files, isMissing, remove, writeSynced } from './files.ts';
 
 const FLAGS = constants.O_RDWR | constants.O_CREAT;
@@ -46,7 +47,8 @@ export async function lockFolder(
     }
     const owner = await ownerIn(files, path);
     // The owner may be a process without kernel locks, such as an older version of this program.
-    if (owner && !owner.kernel && (await isAlive(files, owner))) throw storeLocked(path, owner);
+    if (owner && !owner.kernel && (await isOwnerAlive(files, owner)))
+      throw storeLocked(path, owner);
     const file = held[1]!;
     await file.truncate(0);
     await file.write(JSON.stringify({ ...(await currentOwner(files)), kernel: true }), 0);
@@ -126,7 +128,7 @@ async function acquire(files: Files, path: string, owner: Owner): Promise<void> 
     while (!(await tryLink(files, beside, path))) {
       const other = await read(files, path);
       if (other === null) continue;
-      if (await isAlive(files, other)) throw storeLocked(path, other);
+      if (await isOwnerAlive(files, other)) throw storeLocked(path, other);
       // A lock named after the token of the dead owner decides which process may replace its lock. The
       // process that acquires it reads again: another may have replaced the lock before.
       const right = `${path}.${other.token}.taken`;
@@ -205,17 +207,11 @@ async function currentOwner(files: Files): Promise<Owner> {
   };
 }
 
-async function isAlive(files: Files, { pid, boot, started }: Owner): Promise<boolean> {
+async function isOwnerAlive(files: Files, { pid, boot, started }: Owner): Promise<boolean> {
   if (boot !== (await bootId(files))) return false;
   const now = await processStart(files, pid);
   if (now !== undefined && started !== null) return now === started;
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    // EPERM: a process of another user exists.
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
-  }
+  return isAlive(pid);
 }
 
 async function bootId(files: Files): Promise<string | null> {

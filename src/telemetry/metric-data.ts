@@ -1,4 +1,4 @@
-import { getOrInsert } from '../get-or-insert.ts';
+import { getOrInsert } from '../maps.ts';
 import { Attributes, jsonText } from './attributes.ts';
 
 /** A metric of the registry with all its values. */

@@ -1,7 +1,7 @@
 import type * as undici from 'undici';
 import type { Dispatcher } from 'undici';
 import { Failure } from '../failure.ts';
-import { getOrInsert } from '../get-or-insert.ts';
+import { getOrInsert } from '../maps.ts';
 import { decompressed } from './decompressed-response.ts';
 import { abortedFailure } from './failures.ts';
 import {

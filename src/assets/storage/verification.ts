@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { remember } from '../../maps.ts';
 import type { Asset } from '../../store/asset.ts';
 import { damagedFailure } from './errors.ts';
 
@@ -50,10 +51,7 @@ export class Verification {
       last = chunk;
     }
     if (read !== bytes || (hash && hash.digest('hex') !== expected)) throw this.damaged(id);
-    if (this.#verified.size >= this.#most) {
-      this.#verified.delete(this.#verified.keys().next().value!);
-    }
-    this.#verified.set(id, version);
+    remember(this.#verified, id, version, this.#most);
     if (last) yield last;
   }
 

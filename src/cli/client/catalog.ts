@@ -23,14 +23,7 @@ function pricesOf(value: unknown): readonly Price[] {
 export async function readCatalog(
   client: DaemonClient,
 ): Promise<{ document: object; models: CatalogEntry[] }> {
-  const document = objectOf(await client.json('/v1/models'));
-  const { data } = document;
-  if (!Array.isArray(data)) {
-    throw new Failure(
-      'service_error',
-      `${client.url}/v1/models: expected a list of models in the response`,
-    );
-  }
+  const { document, data } = await client.list('/v1/models', 'models');
   const isModel = (value: unknown) => typeof objectOf(value)['id'] === 'string';
   return { document, models: data.filter(isModel).map(entryOf) };
 }

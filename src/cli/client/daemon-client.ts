@@ -1,4 +1,5 @@
 import { FAILURE_TYPES, Failure, type FailureType } from '../../failure.ts';
+import { objectOf } from '../../schema/untrusted.ts';
 import { UpstreamClient } from '../../upstream/client.ts';
 import type { UpstreamResponse } from '../../upstream/response.ts';
 import { type Flags, readFlags, usageFailure } from '../command/command.ts';
@@ -103,6 +104,15 @@ export class DaemonClient {
       });
     }
     return exchange.bytes(MAX_ASSET_BYTES);
+  }
+
+  /** Gets a list. @param what its elements, for messages @throws Failure if the response has no list */
+  async list(path: string, what: string) {
+    const document = objectOf(await this.json(path));
+    const { data } = document;
+    if (Array.isArray(data)) return { document, data };
+    const place = `${this.url}${path.replace(/\?.*/, '')}`;
+    throw new Failure('service_error', `${place}: expected a list of ${what} in the response`);
   }
 
   async close(): Promise<void> {

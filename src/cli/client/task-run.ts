@@ -82,14 +82,7 @@ export async function runTasks({ flags }: CommandInput): Promise<number> {
   );
   return inSession(flags, async ({ client }) => {
     const path = `/v1/tasks${query.size > 0 ? `?${query}` : ''}`;
-    const document = objectOf(await client.json(path));
-    const { data } = document;
-    if (!Array.isArray(data)) {
-      throw new Failure(
-        'service_error',
-        `${client.url}/v1/tasks: expected a list of tasks in the response`,
-      );
-    }
+    const { document, data } = await client.list(path, 'tasks');
     const row = ({ id, type, status, model }: TaskRecord) => [
       id,
       type || '-',

@@ -1,9 +1,9 @@
 import { type Dirent, lstatSync, readdirSync, type Stats, statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { basename, dirname, extname, isAbsolute, join, relative, resolve, sep } from 'node:path';
-import { getOrInsert } from '../../get-or-insert.ts';
 import { IMAGE_EXTENSIONS, READABLE_EXTENSIONS } from '../../images/formats.ts';
 import type { TextVariables } from '../../images/input.ts';
+import { getOrInsert } from '../../maps.ts';
 import { usageFailure } from '../command/command.ts';
 import { readStandardInput } from '../terminal/terminal.ts';
 

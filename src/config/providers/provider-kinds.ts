@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { getOrInsert } from '../../get-or-insert.ts';
+import { getOrInsert } from '../../maps.ts';
 import { field } from '../../schema/fields.ts';
 import type { DeepReadonly } from '../../schema/json.ts';
 import { azure } from './azure.ts';

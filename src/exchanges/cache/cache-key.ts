@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { remember } from '../../maps.ts';
 import { tryParseJson } from '../../schema/json.ts';
 import { isObject } from '../../schema/untrusted.ts';
 import type { UpstreamRequest } from '../../upstream/request.ts';
@@ -46,8 +47,7 @@ export class CacheKeys {
       'sha256',
       JSON.stringify([accountId, url, choice, keyOf(canonical), repeated]),
     );
-    if (this.#known.size >= MAX_KNOWN) this.#known.delete(this.#known.keys().next().value!);
-    this.#known.set(text, key);
+    remember(this.#known, text, key, MAX_KNOWN);
     return key;
   }
 }

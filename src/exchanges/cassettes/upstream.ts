@@ -1,6 +1,6 @@
 import { appendFile } from 'node:fs/promises';
 import { codedFailure, type Failure } from '../../failure.ts';
-import { getOrInsert } from '../../get-or-insert.ts';
+import { getOrInsert } from '../../maps.ts';
 import type { UpstreamRequest } from '../../upstream/request.ts';
 import type { Upstream, UpstreamResponse } from '../../upstream/response.ts';
 import { canonicalRequest, keyOf } from '../canonical-request.ts';

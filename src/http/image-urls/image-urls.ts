@@ -4,6 +4,7 @@ import type { FileErrorCode } from '../../error-codes.ts';
 import { Failure } from '../../failure.ts';
 import { FairSemaphore } from '../../fair-semaphore.ts';
 import { FORMATS } from '../../images/formats.ts';
+import { remember } from '../../maps.ts';
 import type { FileError } from '../../operations/definition/job.ts';
 import { run } from '../../operations/recipe/run.ts';
 import { choosesFormat, readSteps } from '../../operations/recipe/url-steps.ts';
@@ -11,7 +12,7 @@ import { limitsOf } from '../batch/response.ts';
 import { warnRarely } from '../observability/log.ts';
 import type { AppContext } from '../request/app-context.ts';
 import { readAddress } from './address.ts';
-import { type Rendered, RenderedImages, remember } from './rendered-images.ts';
+import { type Rendered, RenderedImages } from './rendered-images.ts';
 import { type FoundSource, imageSources, notFound, takeTurn } from './sources.ts';
 
 /** The name of all images by URL among the clients of the pool. */

@@ -1,4 +1,5 @@
 import { CacheFolder, END } from '../../exchanges/cache/cache-folder.ts';
+import { remember } from '../../maps.ts';
 
 /** Images in memory, which are sent without reading the disk, and the bytes of the largest: 32 MB in all. */
 const MAX_REMEMBERED = 128;
@@ -84,16 +85,4 @@ export class RenderedImages {
     };
     this.#disk.write(entry).catch(this.#onFault).finally(end);
   }
-}
-
-/** Adds an entry to a map, from which the least recently added is removed if it has more than `most`. */
-export function remember<Value>(
-  map: Map<string, Value>,
-  name: string,
-  value: Value,
-  most: number,
-): void {
-  map.delete(name);
-  map.set(name, value);
-  if (map.size > most) map.delete(map.keys().next().value!);
 }

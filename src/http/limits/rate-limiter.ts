@@ -1,5 +1,5 @@
 import { codedFailure, type Failure } from '../../failure.ts';
-import { getOrInsert } from '../../get-or-insert.ts';
+import { getOrInsert } from '../../maps.ts';
 import { SLOTS, SlidingMinute } from './sliding-minute.ts';
 
 /** The state of a client's limit, for the headers of its responses. */

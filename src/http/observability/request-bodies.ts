@@ -1,7 +1,7 @@
 import { createContext, Script } from 'node:vm';
 import type { FastifyRequest } from 'fastify';
 import type { Config } from '../../config/settings/schema.ts';
-import { getOrInsert } from '../../get-or-insert.ts';
+import { getOrInsert } from '../../maps.ts';
 import type { KeptBodies } from '../../store/account.ts';
 import type { RequestBodies } from '../../store/requests/record.ts';
 import type { KeyHolder } from '../../store/store.ts';

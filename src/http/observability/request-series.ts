@@ -1,3 +1,4 @@
+import { remember } from '../../maps.ts';
 import { MICRO } from '../../store/credits.ts';
 import type { RequestRecord } from '../../store/requests/record.ts';
 import type { RequestLog } from '../../store/requests/request-log.ts';
@@ -152,11 +153,7 @@ export class RequestSeries {
 
   #ofAccount(account: string): Timeline {
     const timeline = this.#accounts.get(account) ?? newTimeline();
-    this.#accounts.delete(account);
-    this.#accounts.set(account, timeline);
-    if (this.#accounts.size > MAX_ACCOUNTS) {
-      this.#accounts.delete(this.#accounts.keys().next().value!);
-    }
+    remember(this.#accounts, account, timeline, MAX_ACCOUNTS);
     return timeline;
   }
 }

@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import ipaddr from 'ipaddr.js';
 import type { Config } from '../../config/settings/schema.ts';
 import { codedFailure, type Failure } from '../../failure.ts';
+import { remember } from '../../maps.ts';
 import { Sums } from '../../store/sums.ts';
 
 /** Share of all connections that one public address may have, unless the operator sets a limit. */
@@ -120,11 +121,7 @@ export class InvalidKeyLimit {
     if (failures === undefined || failures.endsAt <= now) {
       failures = { count: 0, endsAt: now + WINDOW_MS };
     }
-    this.#networks.delete(network);
-    this.#networks.set(network, failures);
-    if (this.#networks.size > MAX_NETWORKS) {
-      this.#networks.delete(this.#networks.keys().next().value!);
-    }
+    remember(this.#networks, network, failures, MAX_NETWORKS);
     if (failures.count < limit) {
       failures.count += 1;
       return;

@@ -1,8 +1,9 @@
 import { formatOf } from '../decoding/sniff.ts';
+import { damagedImage } from '../file-error.ts';
 import { forPixels, type ImageInput } from '../input.ts';
 import { checkPixels } from '../limits.ts';
 import { completePng } from '../png/png.ts';
-import { type BitmapFormat, type Dib, damaged, readDib } from './dib.ts';
+import { type BitmapFormat, type Dib, readDib } from './dib.ts';
 import { largestOfIco } from './ico.ts';
 import { tiffCanvas } from './tiff-canvas.ts';
 
@@ -18,7 +19,7 @@ function decodeDib(data: Uint8Array, dib: Dib, format: BitmapFormat): Uint8Array
   if (dib.compression === 'none' && data.length < stride * height) {
     // The last row of some files is not padded.
     const least = stride * (height - 1) + Math.ceil((width * bits) / 8);
-    if (data.length < least) throw damaged(format, 'it breaks off');
+    if (data.length < least) throw damagedImage(format, 'it breaks off');
   }
   const rows = rowsOf(data, dib, stride, format);
   const alpha = alphaOf(rows, dib, format);
@@ -38,7 +39,7 @@ function rowsOf(data: Uint8Array, dib: Dib, stride: number, format: BitmapFormat
     return { bytes: data, bits, startOf };
   }
   const bytes = expandRle(data, width, height, compression === 'rle4');
-  if (bytes === null) throw damaged(format, 'it breaks off');
+  if (bytes === null) throw damagedImage(format, 'it breaks off');
   return { bytes, bits: 8, startOf: (row: number) => row * width };
 }
 
@@ -76,7 +77,7 @@ function maskOf(bytes: Uint8Array, { width, height, bits }: Dib): IsMasked | nul
   if (bytes.length < stride * height) {
     // Writers of icons with alpha leave it out.
     if (bits === 32) return null;
-    throw damaged('ICO', 'it breaks off in the mask');
+    throw damagedImage('ICO', 'it breaks off in the mask');
   }
   // Rows count from the bottom.
   const isMasked = (x: number, y: number) =>
@@ -260,7 +261,7 @@ export function decodable({
     admit(forPixels(width * height, 7, 0.05));
     // Some writers leave the offset at 0.
     const offset = given || dib.end;
-    if (offset < 0 || offset >= bytes.byteLength) throw damaged(kind, 'it breaks off');
+    if (offset < 0 || offset >= bytes.byteLength) throw damagedImage(kind, 'it breaks off');
     return decodeDib(bytes.subarray(offset), dib, kind);
   }
 }

@@ -1,4 +1,4 @@
-import { fileFailure } from '../file-error.ts';
+import { damagedImage, fileFailure } from '../file-error.ts';
 
 /** The header of a device-independent bitmap, of which BMP files and most images of ICO files consist. */
 export type Dib = Readonly<ReturnType<typeof readDib>>;
@@ -29,10 +29,6 @@ const DEFAULT_MASKS: Readonly<Record<number, Masks>> = {
   32: { red: 0xff0000, green: 0xff00, blue: 0xff, alpha: 0 },
 };
 
-export function damaged(format: BitmapFormat, detail: string) {
-  return fileFailure('corrupt_image', `this ${format} image is damaged: ${detail}`);
-}
-
 /**
  * Reads the header of a bitmap ([MS-WMF] 2.2.2; the OS/2 headers are shorter forms of it).
  *
@@ -42,22 +38,22 @@ export function damaged(format: BitmapFormat, detail: string) {
 export function readDib(bytes: Uint8Array, format: BitmapFormat) {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const size = bytes.byteLength < 4 ? 0 : view.getUint32(0, true);
-  if (size !== CORE && !(size >= 16 && size <= V5)) throw damaged(format, 'unknown header');
-  if (bytes.byteLength < size) throw damaged(format, 'it breaks off in the header');
+  if (size !== CORE && !(size >= 16 && size <= V5)) throw damagedImage(format, 'unknown header');
+  if (bytes.byteLength < size) throw damagedImage(format, 'it breaks off in the header');
   const isCore = size === CORE;
   const field = (offset: number) => (offset + 4 <= size ? view.getUint32(offset, true) : 0);
   const width = isCore ? view.getUint16(4, true) : view.getInt32(4, true);
   const stored = isCore ? view.getUint16(6, true) : view.getInt32(8, true);
   const rows = format === 'ICO' ? Math.floor(Math.abs(stored) / 2) : Math.abs(stored);
-  if (width <= 0 || rows === 0) throw damaged(format, `its size is ${width}x${stored}`);
+  if (width <= 0 || rows === 0) throw damagedImage(format, `its size is ${width}x${stored}`);
   const depth = view.getUint16(isCore ? 10 : 14, true);
   const bits = BITS.find((known) => known === depth);
   const isWindows = WINDOWS.includes(size);
   const number = isCore ? COMPRESSION.none : field(16);
   const compression = compressionOf(number, bits, isWindows, format);
-  if (bits === undefined) throw damaged(format, `${depth} bits per pixel`);
+  if (bits === undefined) throw damagedImage(format, `${depth} bits per pixel`);
   const topDown = stored < 0;
-  if (compression !== 'none' && topDown) throw damaged(format, 'compressed rows from the top');
+  if (compression !== 'none' && topDown) throw damagedImage(format, 'compressed rows from the top');
   const hasMasks = number === COMPRESSION.bitFields || number === COMPRESSION.alphaBitFields;
   const masks = hasMasks
     ? readMasks(view, size >= WITH_ALPHA || number === COMPRESSION.alphaBitFields, format)
@@ -105,12 +101,12 @@ function compressionOf(
     const message = `${format} images of compression ${number} are not supported`;
     throw fileFailure('unsupported_format', message);
   }
-  throw damaged(format, `compression ${number} of ${bits} bits per pixel`);
+  throw damagedImage(format, `compression ${number} of ${bits} bits per pixel`);
 }
 
 function readMasks(view: DataView, withAlpha: boolean, format: BitmapFormat): Masks {
   if (view.byteLength < INFO + (withAlpha ? 16 : 12)) {
-    throw damaged(format, 'it breaks off in the header');
+    throw damagedImage(format, 'it breaks off in the header');
   }
   const mask = (index: number) => view.getUint32(INFO + index * 4, true);
   return { red: mask(0), green: mask(1), blue: mask(2), alpha: withAlpha ? mask(3) : 0 };

@@ -1,4 +1,4 @@
-import { damaged } from './dib.ts';
+import { damagedImage } from '../file-error.ts';
 
 const HEADER_BYTES = 6;
 const ENTRY_BYTES = 16;
@@ -38,9 +38,9 @@ function entryAt(file: Uint8Array, view: DataView, at: number) {
 export function largestOfIco(file: Uint8Array) {
   const view = new DataView(file.buffer, file.byteOffset, file.byteLength);
   const count = file.byteLength < HEADER_BYTES ? 0 : view.getUint16(4, true);
-  if (count === 0) throw damaged('ICO', 'it contains no image');
+  if (count === 0) throw damagedImage('ICO', 'it contains no image');
   if (file.byteLength < HEADER_BYTES + count * ENTRY_BYTES) {
-    throw damaged('ICO', 'it breaks off in the directory');
+    throw damagedImage('ICO', 'it breaks off in the directory');
   }
   const entries = Array.from({ length: count }, (_, index) =>
     entryAt(file, view, HEADER_BYTES + index * ENTRY_BYTES),
@@ -48,7 +48,7 @@ export function largestOfIco(file: Uint8Array) {
   const largest = entries.reduce((one, other) =>
     (other.pixels - one.pixels || other.bits - one.bits) > 0 ? other : one,
   );
-  if (!largest.isWhole) throw damaged('ICO', 'it breaks off');
+  if (!largest.isWhole) throw damagedImage('ICO', 'it breaks off');
   return largest;
 }
 

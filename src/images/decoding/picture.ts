@@ -1,4 +1,4 @@
-import { fileFailure } from '../file-error.ts';
+import { damagedImage, fileFailure } from '../file-error.ts';
 import { FORMATS, type OutputFormat } from '../formats.ts';
 import { isTruncatedGif } from '../gif.ts';
 import type { ImageInput, Sharp, SharpOptions } from '../input.ts';
@@ -93,7 +93,7 @@ export async function openPicture(
   checkFrames(header, input.limits);
   input.admit(estimateDecoding(header, frames));
   if (header.format === 'gif' && isTruncatedGif(input.bytes)) {
-    throw fileFailure('corrupt_image', 'this GIF image is damaged: it breaks off');
+    throw damagedImage('GIF', 'it breaks off');
   }
   const all = toSrgb(load(input, { pages: -1 }), header);
   return header.oriented ? mapFrames(input, all, { ...header, frames }, upright(header)) : all;

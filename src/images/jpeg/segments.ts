@@ -1,4 +1,4 @@
-import { fileFailure } from '../file-error.ts';
+import { damagedImage, fileFailure } from '../file-error.ts';
 
 /** Second bytes of markers (ITU-T T.81, table B.1). */
 export const MARKER = {
@@ -89,7 +89,7 @@ export function readSegment(file: Buffer, at: number) {
 }
 
 export function damaged(detail: string) {
-  return fileFailure('corrupt_image', `this JPEG image is damaged: ${detail}`);
+  return damagedImage('JPEG', detail);
 }
 
 /** A failure of work without loss, upon which callers may encode anew. */

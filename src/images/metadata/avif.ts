@@ -1,5 +1,5 @@
 import { box, boxes, FULL, isTruncatedAvif } from '../avif.ts';
-import { fileFailure } from '../file-error.ts';
+import { damagedImage, fileFailure } from '../file-error.ts';
 import type { Warning } from '../output.ts';
 import { type EditResult, editExif, isStripped, type MetadataEdit } from './edit.ts';
 import { editXmp } from './xmp.ts';
@@ -23,7 +23,7 @@ export function editAvif(bytes: Uint8Array, edit: MetadataEdit): EditResult {
     return { bytes: edited(file, edit, warnings), warnings };
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
-    throw fileFailure('corrupt_image', 'this AVIF image is damaged: a box ends too early');
+    throw damagedImage('AVIF', 'a box ends too early');
   }
 }
 

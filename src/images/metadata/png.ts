@@ -1,5 +1,5 @@
 import { ExifEditor } from '../exif/edit.ts';
-import { fileFailure } from '../file-error.ts';
+import { damagedImage } from '../file-error.ts';
 import type { Warning } from '../output.ts';
 import { type PngChunk, pngChunk, pngChunks, pngLength, pngOf } from '../png/chunks.ts';
 import { COLOUR_CHUNKS } from '../png/colours.ts';
@@ -26,8 +26,7 @@ const X_RESOLUTION = 282;
 export function editPng(bytes: Uint8Array, edit: MetadataEdit): EditResult {
   const all = [...pngChunks(bytes)];
   const end = all.findIndex(({ name }) => name === 'IEND');
-  if (all[0]?.name !== 'IHDR' || end < 0)
-    throw fileFailure('corrupt_image', 'this PNG image is damaged: it breaks off');
+  if (all[0]?.name !== 'IHDR' || end < 0) throw damagedImage('PNG', 'it breaks off');
   const chunks = all.slice(0, end + 1);
   const warnings: Warning[] = [];
   // EXIF is stored in a chunk, or as text by older programs.

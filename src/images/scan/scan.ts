@@ -2,7 +2,7 @@ import { isTruncatedAvif } from '../avif.ts';
 import { readHeader, type Size } from '../decoding/header.ts';
 import { sniff } from '../decoding/sniff.ts';
 import { orientationOf, readExif } from '../exif/exif.ts';
-import { fileFailure } from '../file-error.ts';
+import { damagedImage, fileFailure } from '../file-error.ts';
 import { isTruncatedGif } from '../gif.ts';
 import type { ImageInput } from '../input.ts';
 import { isFrameHeader } from '../jpeg/frame.ts';
@@ -85,18 +85,14 @@ async function scanFormat(input: ImageInput, kinds: readonly string[]): Promise<
 /** Facts that the decoder reads. */
 async function scanDecoded(input: ImageInput, kinds: readonly string[]): Promise<Scan> {
   const { format, width, height, exif, metadata } = await readHeader(input);
-  if (format === 'gif' && isTruncatedGif(input.file)) throw brokenOff('GIF');
-  if (format === 'avif' && isTruncatedAvif(input.file)) throw brokenOff('AVIF');
+  if (format === 'gif' && isTruncatedGif(input.file)) throw damagedImage('GIF', 'it breaks off');
+  if (format === 'avif' && isTruncatedAvif(input.file)) throw damagedImage('AVIF', 'it breaks off');
   const tags = exif && readExif(exif);
   const { xmp, iptc, icc } = metadata;
   const gps = (tags && 'GPSLatitude' in tags.gps) || (xmp && withoutGps(xmp) !== xmp);
   const photo = tags && Object.keys({ ...tags.photo, ...tags.gps }).length > 0;
   const has = { gps, exif: photo, xmp, iptc, icc, all: photo || xmp || iptc };
   return { format, width, height, metadata: kinds.filter((kind) => has[kind as keyof typeof has]) };
-}
-
-function brokenOff(format: string) {
-  return fileFailure('corrupt_image', `this ${format} image is damaged: it breaks off`);
 }
 
 /** Kinds of metadata whose removal changes a file. @param edit may rewrite the file in any case */
@@ -126,7 +122,7 @@ const SKIMMED = { jpeg: skimJpeg, png: skimPng, webp: skimWebp };
 
 function skimJpeg(input: ImageInput): Skimmed {
   const { segments, scans } = jpegHead(input);
-  if (!hasEnd(input, scans)) throw brokenOff('JPEG');
+  if (!hasEnd(input, scans)) throw damagedImage('JPEG', 'it breaks off');
   const frame = segments.find(({ marker }) => isFrameHeader(marker))?.data;
   if (!frame || frame.length < 6) throw damaged('it has no frame header');
   // The offsets of further pictures count from the start of the whole file.
@@ -186,7 +182,7 @@ function* chunksOf(
   for (let at = start, count = 1; at + 8 <= end; count += 1) {
     const head = take(at, 8);
     const [name, length] = head.length < 8 ? ['', end] : measure(head);
-    if (at + length > end || count > MAX_PARTS) throw brokenOff(format);
+    if (at + length > end || count > MAX_PARTS) throw damagedImage(format, 'it breaks off');
     yield { name, length, read: (bytes: number, place = at) => take(place, bytes) };
     at += length + (length % multiple);
   }
@@ -203,7 +199,8 @@ function skimPng(input: ImageInput): Skimmed {
   const withoutPicture = Buffer.concat(kept);
   const chunks = [...pngChunks(withoutPicture)];
   const [header] = chunks;
-  if (header?.name !== 'IHDR' || header.data.length < 13) throw brokenOff('PNG');
+  if (header?.name !== 'IHDR' || header.data.length < 13)
+    throw damagedImage('PNG', 'it breaks off');
   const texts = () => chunks.map(exifOfText).find((exif) => exif !== null) ?? null;
   return {
     width: header.data.readUInt32BE(0),
@@ -215,7 +212,7 @@ function skimPng(input: ImageInput): Skimmed {
 
 function skimWebp(input: ImageInput): Skimmed {
   const end = input.size < WEBP_HEADER_BYTES ? 0 : 8 + input.part(4, 4).readUInt32LE(0);
-  if (end < WEBP_HEADER_BYTES || end > input.size) throw brokenOff('WEBP');
+  if (end < WEBP_HEADER_BYTES || end > input.size) throw damagedImage('WEBP', 'it breaks off');
   const chunks: WebpChunk[] = [];
   const measure = (head: Buffer) =>
     [head.toString('latin1', 0, 4), 8 + head.readUInt32LE(4)] as const;
@@ -226,7 +223,7 @@ function skimWebp(input: ImageInput): Skimmed {
   }
   const [first] = chunks;
   const size = first ? webpSize(first) : null;
-  if (size === null) throw brokenOff('WEBP');
+  if (size === null) throw damagedImage('WEBP', 'it breaks off');
   const withoutPicture = webpOf(chunks);
   return {
     ...size,

@@ -51,7 +51,17 @@ export class RetentionSweeper {
 
   /** Sweeps the files that a crash left behind, then sweeps at intervals. */
   start(): void {
-    this.#run();
+    this.#sweep = this.#deleteExpired()
+      // After the inputs that are not needed, since these need no quarantine.
+      .then(() => this.#sweepOrphans())
+      .catch(this.#options.onFault)
+      .then(() => {
+        if (this.#closed) return;
+        const { retention } = this.#options.config().limits;
+        const interval = Math.min(Math.max(retention / 10, MIN_INTERVAL_MS), MAX_INTERVAL_MS);
+        this.#timer = setTimeout(() => this.start(), interval);
+        this.#timer.unref();
+      });
   }
 
   async close(): Promise<void> {
@@ -97,21 +107,6 @@ export class RetentionSweeper {
       await this.#options.files.remove(assets.map(({ id }) => id));
       if (tasks.length === 0 || this.#closed) return;
     }
-  }
-
-  /** Deletes what has expired, then waits for the interval to do it again. */
-  #run(): void {
-    this.#sweep = this.#deleteExpired()
-      // After the inputs that are not needed, since these need no quarantine.
-      .then(() => this.#sweepOrphans())
-      .catch(this.#options.onFault)
-      .then(() => {
-        if (this.#closed) return;
-        const { retention } = this.#options.config().limits;
-        const interval = Math.min(Math.max(retention / 10, MIN_INTERVAL_MS), MAX_INTERVAL_MS);
-        this.#timer = setTimeout(() => this.#run(), interval);
-        this.#timer.unref();
-      });
   }
 
   async #deleteExpired(): Promise<void> {

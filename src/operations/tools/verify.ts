@@ -1,7 +1,7 @@
 import { decodeAll } from '../../images/decoding/diagnose.ts';
 import { estimateDecoding } from '../../images/decoding/estimate.ts';
 import { checkFrames, type Header, readHeader } from '../../images/decoding/header.ts';
-import { fileFailure } from '../../images/file-error.ts';
+import { damagedImage, fileFailure } from '../../images/file-error.ts';
 import { FORMATS, OUTPUT_FORMATS } from '../../images/formats.ts';
 import { isTruncatedGif } from '../../images/gif.ts';
 import type { ImageInput } from '../../images/input.ts';
@@ -25,7 +25,7 @@ async function verifyImage(input: ImageInput) {
     throw fileFailure('unsupported_format', `${name} images are not supported`);
   }
   if (format === 'gif' && isTruncatedGif(input.bytes)) {
-    throw fileFailure('corrupt_image', 'this GIF image is damaged: it breaks off');
+    throw damagedImage('GIF', 'it breaks off');
   }
   // Pages of a document are decoded one after the other.
   input.admit(estimateDecoding(header, header.animated ? header.pages : 1));

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { Failure } from '../../failure.ts';
-import { getOrInsert } from '../../get-or-insert.ts';
+import { getOrInsert } from '../../maps.ts';
 import { tryParseJson } from '../../schema/json.ts';
 import { objectOf, textOf } from '../../schema/untrusted.ts';
 import { askIdentityService as ask, Renewed, refusedIdentity as refused } from '../credentials.ts';

@@ -16,3 +16,15 @@ export function getOrInsert<Key, Value extends {}>(
   map.set(key, made);
   return made;
 }
+
+/** Sets an entry of a map as its newest, and removes the oldest one if the map has more than `most`. */
+export function remember<Key, Value>(
+  map: Map<Key, Value>,
+  key: Key,
+  value: Value,
+  most: number,
+): void {
+  map.delete(key);
+  map.set(key, value);
+  if (map.size > most) map.delete(map.keys().next().value!);
+}
