@@ -25,17 +25,15 @@ export function webpChunkBytes({ length }: Uint8Array): number {
   return 8 + length + (length % 2);
 }
 
+/** The parts of a chunk of RIFF, which is padded to an even length. */
+export function riffChunk(name: string, data: Buffer): readonly Buffer[] {
+  const head = Buffer.alloc(8);
+  head.write(name, 'latin1');
+  head.writeUInt32LE(data.length, 4);
+  return [head, data, Buffer.alloc(data.length % 2)];
+}
+
 export function webpOf(chunks: readonly WebpChunk[]): Buffer {
-  const parts = chunks.flatMap(({ name, data }) => {
-    const head = Buffer.alloc(8);
-    head.write(name, 'latin1');
-    head.writeUInt32LE(data.length, 4);
-    return [head, data, Buffer.alloc(data.length % 2)];
-  });
-  const body = Buffer.concat(parts);
-  const head = Buffer.alloc(WEBP_HEADER_BYTES);
-  head.write('RIFF', 'latin1');
-  head.writeUInt32LE(body.length + 4, 4);
-  head.write('WEBP', 8, 'latin1');
-  return Buffer.concat([head, body]);
+  const parts = chunks.flatMap(({ name, data }) => riffChunk(name, data));
+  return Buffer.concat(riffChunk('RIFF', Buffer.concat([Buffer.from('WEBP'), ...parts])));
 }

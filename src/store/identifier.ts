@@ -10,7 +10,10 @@ export function newId(prefix: string): string {
   return `${prefix}_${randomText(LENGTH)}`;
 }
 
-/** Random bytes generated in advance: a call into OpenSSL takes longer than one identifier. */
+/**
+ * Random bytes generated in advance: a call into OpenSSL takes longer than one identifier. Used bytes are erased, so that
+ * they cannot be read from memory.
+ */
 const pool = Buffer.alloc(4096);
 let used = pool.length;
 
@@ -20,10 +23,21 @@ function randomByte(): number {
     used = 0;
   }
   const byte = pool[used]!;
-  // Used bytes are erased, so that they cannot be read from memory.
   pool[used] = 0;
   used += 1;
   return byte;
+}
+
+/** Random bytes in hexadecimal digits. */
+export function randomHex(bytes: number): string {
+  if (used + bytes > pool.length) {
+    randomFillSync(pool);
+    used = 0;
+  }
+  const hex = pool.toString('hex', used, used + bytes);
+  pool.fill(0, used, used + bytes);
+  used += bytes;
+  return hex;
 }
 
 /** Random letters and digits, almost six bits each. */

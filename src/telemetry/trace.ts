@@ -1,7 +1,7 @@
-import { randomFillSync } from 'node:crypto';
 import { genAiNameOf, isRemote, type Provider } from '../config/providers/provider-kinds.ts';
 import { ERROR_CODES } from '../error-codes.ts';
 import type { Failure } from '../failure.ts';
+import { randomHex } from '../store/identifier.ts';
 import { Attributes, jsonText } from './attributes.ts';
 
 /** Kinds of spans and codes of their status, as OTLP numbers them. */
@@ -230,18 +230,9 @@ function traceparentOf(traceId: string, spanId: string, isSampled: boolean): str
   return `00-${traceId}-${spanId}-${isSampled ? '01' : '00'}`;
 }
 
-const ID_BYTES = 8;
-const BLOCK = Buffer.alloc(128 * ID_BYTES);
-let used = BLOCK.length;
-
-/** A random identifier of a span; two of them are one of a trace. Random bytes are drawn for 128 at once. */
+/** A random identifier of a span; two of them are one of a trace. */
 export function randomId(): string {
-  if (used === BLOCK.length) {
-    randomFillSync(BLOCK);
-    used = 0;
-  }
-  used += ID_BYTES;
-  const id = BLOCK.toString('hex', used - ID_BYTES, used);
+  const id = randomHex(8);
   return id === '0000000000000000' ? randomId() : id;
 }
 

@@ -1,8 +1,8 @@
-import { randomFillSync } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import type { Failure } from '../../failure.ts';
 import { toCredits } from '../../store/credits.ts';
+import { randomHex } from '../../store/identifier.ts';
 import type { Store } from '../../store/store.ts';
 import type { Task } from '../../store/task.ts';
 import type { Trace } from '../../telemetry/trace.ts';
@@ -146,20 +146,8 @@ export function recordError(request: FastifyRequest, status: number, store: Stor
 /** Identifiers from a client or a proxy that are safe to print. */
 const SAFE = /^[\w.:-]{1,128}$/;
 
-/** Random bytes of an identifier. */
-const BYTES = 12;
-
-/** Random bytes of the next 256 identifiers, because a call for each takes longer than all else here. */
-const pool = Buffer.alloc(256 * BYTES);
-let used = pool.length;
-
 /** The identifier in a header if it is safe to print, else a new one: `req_` and 24 hexadecimal digits. */
 export function newRequestId(given: string | readonly string[] | undefined): string {
   if (typeof given === 'string' && SAFE.test(given)) return given;
-  if (used === pool.length) {
-    randomFillSync(pool);
-    used = 0;
-  }
-  used += BYTES;
-  return `req_${pool.toString('hex', used - BYTES, used)}`;
+  return `req_${randomHex(12)}`;
 }

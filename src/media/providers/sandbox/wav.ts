@@ -1,4 +1,5 @@
 import type { FileHandle } from 'node:fs/promises';
+import { riffChunk } from '../../../images/webp.ts';
 
 /** Chunks of a file that are read. */
 const MAX_CHUNKS = 64;
@@ -15,22 +16,17 @@ export function wavFile(samples: Buffer, sampleRate: number, comment: string): B
   format.writeUInt32LE(sampleRate * 2, 8);
   format.writeUInt16LE(2, 12);
   format.writeUInt16LE(16, 14);
-  const info = Buffer.concat([Buffer.from('INFO'), ...chunk('ICMT', Buffer.from(`${comment}\0`))]);
+  const info = Buffer.concat([
+    Buffer.from('INFO'),
+    ...riffChunk('ICMT', Buffer.from(`${comment}\0`)),
+  ]);
   const content = [
     Buffer.from('WAVE'),
-    chunk('fmt ', format),
-    chunk('data', samples),
-    chunk('LIST', info),
+    riffChunk('fmt ', format),
+    riffChunk('data', samples),
+    riffChunk('LIST', info),
   ];
-  return Buffer.concat(chunk('RIFF', Buffer.concat(content.flat())));
-}
-
-/** The parts of a chunk, which is padded to an even length. */
-function chunk(id: string, content: Buffer): readonly Buffer[] {
-  const head = Buffer.alloc(8);
-  head.write(id, 'latin1');
-  head.writeUInt32LE(content.length, 4);
-  return [head, content, Buffer.alloc(content.length % 2)];
+  return Buffer.concat(riffChunk('RIFF', Buffer.concat(content.flat())));
 }
 
 export interface WavDescription {
