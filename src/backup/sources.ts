@@ -6,10 +6,9 @@ import { isAssetId, QUARANTINE, SUBFOLDER } from '../assets/storage/identifier.t
 import { codedFailure } from '../failure.ts';
 import { HEAD_FILE, isLogFile } from '../store/audit/entry.ts';
 import { auditFolder } from '../store/audit/log.ts';
-import { openSnapshot, storeIdOf } from '../store/drivers/open.ts';
+import { openSnapshot, type SnapshotFile, storeIdOf } from '../store/drivers/open.ts';
 import { diskFiles, isMissing, namesIn } from '../store/files.ts';
 import { lengthOfLines } from '../store/line.ts';
-import type { SourceFile } from './target.ts';
 
 export interface SourceOptions {
   readonly dataDir: string;
@@ -28,7 +27,7 @@ export async function* sourceFiles({
   dataDir,
   isEmbedded,
   others,
-}: SourceOptions): AsyncGenerator<SourceFile, void> {
+}: SourceOptions): AsyncGenerator<SnapshotFile, void> {
   const seen = new Set<string>();
   yield* assetFiles(dataDir, seen);
   if (isEmbedded) yield* storeFiles(dataDir);
@@ -44,7 +43,7 @@ const whole = (path: string, handle: FileHandle, bytes: number, isImmutable = fa
   ...{ path, handle, bytes, isImmutable },
 });
 
-async function* storeFiles(dataDir: string): AsyncGenerator<SourceFile, void> {
+async function* storeFiles(dataDir: string): AsyncGenerator<SnapshotFile, void> {
   const directory = join(dataDir, 'store');
   const seen = new Set<string>();
   // Documents are whole in files that never change. A file that a change replaces stays for a while, so those of the
@@ -73,7 +72,7 @@ async function* storeFolder(directory: string, name: string, seen: Set<string>) 
   }
 }
 
-async function* assetFiles(dataDir: string, seen: Set<string>): AsyncGenerator<SourceFile, void> {
+async function* assetFiles(dataDir: string, seen: Set<string>): AsyncGenerator<SnapshotFile, void> {
   const root = join(dataDir, 'assets');
   for (const subfolder of await namesIn(diskFiles, root)) {
     if (subfolder === QUARANTINE || !SUBFOLDER.test(subfolder)) continue;
@@ -86,7 +85,7 @@ async function* assetFiles(dataDir: string, seen: Set<string>): AsyncGenerator<S
   }
 }
 
-async function* auditFiles(folder: string): AsyncGenerator<SourceFile, void> {
+async function* auditFiles(folder: string): AsyncGenerator<SnapshotFile, void> {
   // Before the lines: they have the one that it names.
   const head = await opened(join(folder, HEAD_FILE));
   if (head) yield whole(`audit/${HEAD_FILE}`, head, await sizeOf(head));

@@ -1,15 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { FileHandle } from 'node:fs/promises';
+import type { SnapshotFile } from '../store/drivers/open.ts';
 import { type BackupFile, invalidBackup, type Manifest } from './manifest.ts';
-
-/** A file to copy, open for reading. */
-export interface SourceFile {
-  readonly path: string;
-  readonly handle: FileHandle;
-  readonly bytes: number;
-  /** Whether a file of this name never changes, so that a former backup has it already. */
-  readonly isImmutable: boolean;
-}
 
 /** A file to write. Its content may be read twice. */
 export interface NewFile extends Pick<BackupFile, 'path' | 'bytes'> {
@@ -41,7 +32,7 @@ export async function* contentOf({
   path,
   handle,
   bytes,
-}: SourceFile): AsyncGenerator<Buffer, void> {
+}: SnapshotFile): AsyncGenerator<Buffer, void> {
   for (let position = 0; position < bytes; ) {
     const chunk = Buffer.allocUnsafe(Math.min(CHUNK_BYTES, bytes - position));
     const { bytesRead } = await handle.read(chunk, 0, chunk.length, position);

@@ -6,12 +6,6 @@ type Listener = (task: Task) => void;
 /** Reports changes of the state of tasks to the listeners of their accounts. */
 export class TaskEvents {
   readonly #listeners = new Map<string, Set<Listener>>();
-  #size = 0;
-
-  /** Listeners of all accounts. */
-  get size(): number {
-    return this.#size;
-  }
 
   /** Listeners of an account. */
   sizeOf(accountId: string): number {
@@ -27,10 +21,8 @@ export class TaskEvents {
   subscribe(accountId: string, listener: Listener): () => void {
     const listeners = this.#listeners.get(accountId) ?? new Set();
     this.#listeners.set(accountId, listeners.add(listener));
-    this.#size += 1;
     return () => {
       if (!listeners.delete(listener)) return;
-      this.#size -= 1;
       if (listeners.size === 0) this.#listeners.delete(accountId);
     };
   }

@@ -93,6 +93,8 @@ export async function retryWhileLocked<Result>(
   }
 }
 
+export type { SnapshotFile } from './lowdb/snapshot.ts';
+
 /** Opens the files of a store in a folder as they are at one moment. */
 export const openSnapshot = snapshotFolder;
 

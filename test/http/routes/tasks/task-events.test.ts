@@ -88,7 +88,7 @@ describe('GET /v1/tasks/events', () => {
     expect(other.status).toBe(200);
     other.close();
     for (const stream of streams) stream.close();
-    while (server().taskEvents.size > 0) await new Promise(setImmediate);
+    while ([...server().taskEvents.accounts()].length > 0) await new Promise(setImmediate);
   });
 });
 
