@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { parseDuration } from '../config/fields/units.ts';
+import { EFFORTS } from '../config/settings/models.ts';
 import { boundedText, field } from '../schema/fields.ts';
 import { IMAGE_ANSWERS, KEPT_BODIES } from '../store/account.ts';
 import { timeZoneNamed } from '../store/calendar.ts';
@@ -141,6 +142,24 @@ export const modelsOrAll = removable(modelsIn(1000), MODELS, 'all');
 export const aliasesOrNone = removable(
   modelsIn(100),
   'at most 100 names with commas between them',
+  'none',
+);
+
+function reasoningIn(text: string) {
+  const names = namesIn(text);
+  const efforts = EFFORTS.filter((effort) => names.includes(effort));
+  if (efforts.length < names.length) return undefined;
+  return {
+    supported_efforts: efforts,
+    default_effort: efforts.includes('medium') ? 'medium' : efforts.at(-1),
+    can_disable: efforts.includes('none'),
+  };
+}
+
+/** Efforts of reasoning separated by commas, or `none` where a model does not reason; parsed to a model's setting. */
+export const reasoningOrNone = removable(
+  reasoningIn,
+  `some of ${EFFORTS.join(', ')}, with commas between them`,
   'none',
 );
 

@@ -19,7 +19,14 @@ import {
   recordNamed,
   removeCommand,
 } from './catalog-records.ts';
-import { aliasesOrNone, credits, entryName, modelEntryName, upstreamModel } from './fields.ts';
+import {
+  aliasesOrNone,
+  credits,
+  entryName,
+  modelEntryName,
+  reasoningOrNone,
+  upstreamModel,
+} from './fields.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -58,6 +65,7 @@ export const modelSettings = {
   price: price('image, video, search or request, for models of other types'),
   contextWindow: optional(integer(1), 'tokens that it can read'),
   maxOutputTokens: optional(integer(1), 'tokens of its largest response'),
+  efforts: v.optional(reasoningOrNone('efforts of reasoning that requests may ask for')),
   description: text(2000, 'description in the catalog'),
 };
 
@@ -90,13 +98,14 @@ function priceOf(type: ModelType, before: Json, given: ModelSettings): Json {
 }
 
 /** Settings of a model after a change, without its routes. */
-function settingsOf({ aliases, ...before }: Json, given: ModelSettings): Json {
-  const { alias, contextWindow, maxOutputTokens, description, order } = given;
+function settingsOf({ aliases, reasoning: known, ...before }: Json, given: ModelSettings): Json {
+  const { efforts = known, alias, contextWindow, maxOutputTokens, description, order } = given;
   const named = alias === undefined ? aliases : (alias ?? undefined);
   const price = priceOf(before['type'] as ModelType, objectOf(before['price']), given);
   return {
     ...before,
     ...defined({ contextWindow, maxOutputTokens, description, order, aliases: named }),
+    ...defined({ reasoning: efforts ?? undefined }),
     price,
   };
 }

@@ -64,6 +64,9 @@ onOne(
     done(await run(words`models add gpt-5 --provider mine --prices-of openai --alias best`));
     expect(await ask(daemon, 'best')).toBe('OK');
     done(await run(words`models set gpt-5 --order cost --input-cost 2 --route-window 100000`));
+    done(await run(words`models set gpt-5 --efforts low,none,high`));
+    const model = await (await daemon.request('/v1/models/gpt-5')).text();
+    expect(model).toContain('"supported_efforts":["none","low","high"]');
     const weighted = await run(words`models set gpt-5 --weight 2`);
     expect(weighted.stderr).toContain('weight: expected none with order: cost, received 2');
 
@@ -156,6 +159,10 @@ onOne('says what is wrong, and changes nothing then', async () => {
     [words`providers remove gone`, /there is no provider "gone"/],
     [words`models add gpt-5 --provider mine`, /there is a model "gpt-5" already/],
     [words`models add best --provider mine`, /expected a name that no model has/],
+    [
+      words`models add new --provider mine --efforts low,ultra`,
+      /^oriel: --efforts: expected some of none, minimal/,
+    ],
     [words`models add new --provider gone`, /there is no provider "gone"; expected one of mine/],
     [words`models add new --provider mine --input-price 1e300`, /--input-price: expected credits/],
     [words`models add new --provider mine --type image --dialect messages`, /dialect/],

@@ -186,7 +186,7 @@ function isAlias({ dialect, body }: TextRequest): boolean {
 
 function unsupported(id: string, supported: readonly Effort[], effort: Effort): string {
   if (supported.length === 0)
-    return `the model ${id} does not reason, received ${quoteValue(effort)}`;
+    return `the model ${id} does not reason by this server's settings (models.${id}.reasoning), received ${quoteValue(effort)}`;
   return `expected one of ${supported.join(', ')} for the model ${id}, received ${quoteValue(effort)}`;
 }
 

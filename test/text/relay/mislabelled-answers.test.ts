@@ -11,16 +11,11 @@ it.each(DIALECTS)(
     const { daemon, upstream } = gateway();
     const steps = [{ text: 'Hello wörld', pieces: ['Hello ', 'wörld'] }];
     upstream.play({ steps, usage: USAGE, headers: { 'content-type': 'text/plain' } });
-    const response = await send(
-      daemon,
-      client,
-      plainBody(client, modelTo('chat'), { stream: true }),
+    const asked = plainBody(client, modelTo('chat'), { stream: true });
+    const text = await (await send(daemon, client, asked)).text();
+    expect(text).toMatch(
+      /^(?:data|event): .*wörld.*(?:\[DONE\]|response\.completed|message_stop)/s,
     );
-    expect(response.status).toBe(200);
-    expect(response.headers.get('content-type')).toContain('text/event-stream');
-    const text = await response.text();
-    expect(text).toContain('wörld');
-    expect(text).toMatch(/\[DONE\]|response\.completed|message_stop/);
   },
 );
 

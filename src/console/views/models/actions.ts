@@ -72,7 +72,7 @@ export function changeProvider({ name, base_url: url }: Provider): Action {
 const PRICES = ['input_price', 'output_price'];
 const RARE_PRICES = ['cached_input_price', 'price'];
 const ROUTING = ['weight', 'order', 'input_cost', 'output_cost', 'route_window'];
-const LIMITS = ['context_window', 'max_output_tokens', 'description'];
+const LIMITS = ['context_window', 'max_output_tokens', 'efforts', 'description'];
 
 /** @param providers names to choose from */
 export function addModel(providers: readonly string[]): Action {
