@@ -1,7 +1,7 @@
 import { createServer, request as send } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { openServer } from '../fixtures/open-server.ts';
-import { REGION, startBedrock } from './bedrock/bedrock-mock.ts';
+import { REGION, SESSION_TOKEN, startBedrock } from './bedrock/bedrock-mock.ts';
 import { claudeFault, PATH, UNAUTHENTICATED } from './vertex/vertex-upstream.ts';
 
 export const CLOUDS = ['bedrock', 'vertex'] as const;
@@ -16,6 +16,12 @@ export interface Cloud {
   close(): Promise<void>;
 }
 
+/** What a request to a cloud has that no client may see. */
+export const CLOUD_SECRETS: Readonly<Record<CloudName, string>> = {
+  bedrock: SESSION_TOKEN,
+  vertex: 'vertex-token-5ecre7',
+};
+
 export async function startCloud(name: CloudName, target: string): Promise<Cloud> {
   return name === 'bedrock' ? bedrockBefore(target) : vertexBefore(target);
 }
@@ -24,12 +30,16 @@ async function bedrockBefore(target: string): Promise<Cloud> {
   const { url, close } = await startBedrock(target);
   return {
     provider: { kind: 'bedrock', baseUrl: url, region: REGION },
-    env: { AWS_ACCESS_KEY_ID: 'AKIDSTATIC', AWS_SECRET_ACCESS_KEY: 'static/secret+5ecre7' },
+    env: {
+      AWS_ACCESS_KEY_ID: 'ASIASTATIC',
+      AWS_SECRET_ACCESS_KEY: 'static/secret+5ecre7',
+      AWS_SESSION_TOKEN: SESSION_TOKEN,
+    },
     close,
   };
 }
 
-const TOKEN = 'vertex-token-5ecre7';
+const TOKEN = CLOUD_SECRETS.vertex;
 
 /** Claude and open models at Vertex, with a metadata server that gives the token. */
 async function vertexBefore(target: string): Promise<Cloud> {

@@ -3,7 +3,7 @@ import { readAdminEndpoint } from '../../src/administration/admin-endpoint.ts';
 import { FEATURES } from '../../src/store/features.ts';
 import { processDaemon, sharedDaemon, type TestDaemon } from '../daemon.ts';
 import { RUNS_TWICE } from '../second-run.ts';
-import { type Cloud, type CloudName, startCloud } from './clouds.ts';
+import { CLOUD_SECRETS, type Cloud, type CloudName, startCloud } from './clouds.ts';
 import { type DialectName, type MockUpstream, startMockUpstream } from './mock-upstream.ts';
 
 /** The daemon's keys for its upstreams, which only upstreams may see. */
@@ -36,6 +36,12 @@ export const REASONING = {
 
 /** `bedrock` or `vertex` to ask models of chat and messages in a cloud before the mock. */
 export const CLOUD = process.env['ORIEL_CLOUD'] as CloudName | undefined;
+
+/** What the upstream of a dialect gets that no client may see. */
+export const secretFor = (dialect: DialectName) => {
+  if (CLOUD && dialect !== 'responses') return CLOUD_SECRETS[CLOUD];
+  return UPSTREAM_KEYS[dialect === 'messages' ? 'anthropic' : 'openai'];
+};
 
 /** The configuration of a daemon whose upstreams are all one mock. @param cloud before the mock */
 export function gatewayConfig(url: string, changes: object = {}, cloud?: Cloud): object {

@@ -44,7 +44,7 @@ function readable(response: UpstreamResponse, secret = '\0'): UpstreamResponse {
   const { status, headers } = response;
   const [name = ''] = (headers[ERROR_NAME] ?? '').split(':', 1);
   const isStream = FRAMES.test(headers['content-type'] ?? '');
-  if (!isStream && name === '') return response;
+  if (!isStream && name === '' && status < 400) return response;
   const read = async (onData: (chunk: Buffer) => boolean): Promise<void> => {
     const frames = new FrameDecoder();
     let error = '';
@@ -55,9 +55,10 @@ function readable(response: UpstreamResponse, secret = '\0'): UpstreamResponse {
     });
     frames.end();
     if (isStream) return;
-    const { message, Message = message } = objectOf(tryParseJson(error));
-    const text = (textOf(Message) || error).replaceAll(secret, '***');
-    onData(Buffer.from(JSON.stringify({ code: errorCode(name), message: text })));
+    const text = error.replaceAll(secret, '***');
+    const { message, Message = message } = objectOf(tryParseJson(text));
+    const named = { code: errorCode(name), message: textOf(Message) || text };
+    onData(Buffer.from(name === '' ? text : JSON.stringify(named)));
   };
   return {
     status,

@@ -76,12 +76,14 @@ function faultOf(
 export const REGION = 'eu-central-1';
 export const API_KEY = 'bedrock-api-key-5ecre7';
 export const WEB_TOKEN = 'web-identity-5ecre7';
+export const SESSION_TOKEN = 'static-session-5ecre7';
 export const CONTAINER_TOKEN = 'Bearer container-5ecre7';
 
 /** Bedrock before a mock of the formats that its models have, with the services that give sessions. */
 export async function startBedrock(target: string) {
   const sessions = new Map<string, Session>([
     ['AKIDSTATIC', { secret: 'static/secret+5ecre7', token: '', endsAt: Infinity }],
+    ['ASIASTATIC', { secret: 'static/secret+5ecre7', token: SESSION_TOKEN, endsAt: Infinity }],
   ]);
   const mock = {
     /** Seconds that new sessions last. */

@@ -1,7 +1,7 @@
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
 import { describe, expect, it } from 'vitest';
-import { modelTo, PAIRS, sharedGateway, UPSTREAM_KEYS } from '../gateway-daemon.ts';
+import { modelTo, PAIRS, secretFor, sharedGateway } from '../gateway-daemon.ts';
 import type { DialectName } from '../mock-upstream.ts';
 import { eventsOf, plainBody, send } from '../raw.ts';
 import type { Fault } from '../script.ts';
@@ -131,8 +131,8 @@ describe.each(PAIRS)('a client of %s, an upstream of %s', (client, upstream) => 
       { status: 500, body: '{"error":' },
       { status: 500, body: '{"error": "just text"}' },
       { status: 500, body: '[null]' },
-      { status: 418, body: `{"message": "who is ${UPSTREAM_KEYS.openai}?"}` },
-      { status: 400, body: `{"error": {"message": "bad ${UPSTREAM_KEYS.anthropic} key"}}` },
+      { status: 418, body: `{"message": "who is ${secretFor(upstream)}?"}` },
+      { status: 400, body: `{"error": {"message": "a bad key, ${secretFor(upstream)}"}}` },
       { status: 302, body: 'moved', headers: { location: 'http://127.0.0.1:1/' } },
     ];
     for (const refuse of odd) {
@@ -144,7 +144,7 @@ describe.each(PAIRS)('a client of %s, an upstream of %s', (client, upstream) => 
       expect(error).toMatchObject({ type: expect.any(String), message: expect.any(String) });
       expect(error.message.length).toBeGreaterThan(10);
       expect(error.message).not.toContain('<html>');
-      expect(text).not.toContain(UPSTREAM_KEYS[upstream === 'messages' ? 'anthropic' : 'openai']);
+      expect(text).not.toContain(secretFor(upstream));
       if (client === 'messages') expect(type).toBe('error');
     }
   });
