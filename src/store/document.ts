@@ -42,6 +42,16 @@ export type Typed<Body> = Omit<Document, 'body'> & { readonly body: Body };
 /** What a change may replace. */
 export type DocumentChange = Partial<Pick<Document, 'expiresAt' | 'isOpen' | 'body'>>;
 
+/** What is written in the transaction of a change. */
+export interface WithChange {
+  /** Charges of the work whose result the document has then. */
+  readonly charges?: WorkCharges;
+  /** Further documents of the account. */
+  readonly added?: readonly NewDocument[];
+  /** Quota of these, as in `add`. */
+  readonly quota?: DocumentQuota;
+}
+
 /** What an account may have of one kind. */
 export interface DocumentQuota {
   readonly count: number;
@@ -75,8 +85,8 @@ export interface Documents {
   /**
    * Adds documents of one account in their order: all or none.
    *
-   * @param quota maximum of documents and bytes of the kind of the first one; above it the method rejects with
-   *   `insufficient_quota`, code `storage_full`
+   * @param quota maximum of documents and bytes of each kind that `limitedKinds` names; above it the method rejects
+   *   with `insufficient_quota`, code `storage_full`
    * @throws Failure 409 `document_exists`
    */
   add(documents: readonly NewDocument[], quota?: DocumentQuota): Promise<readonly Document[]>;
@@ -85,10 +95,9 @@ export interface Documents {
   /**
    * Changes a document that nothing has changed since it was read.
    *
-   * @param charges charges of the work whose result the document has then, which are made in the same transaction
-   * @throws Failure 409 `document_changed` where its version is another one, or it was deleted
+   * @throws Failure 409 `document_changed` where its version is another one, or it was deleted; as `add` does
    */
-  change(document: Document, change: DocumentChange, charges?: WorkCharges): Promise<Document>;
+  change(document: Document, change: DocumentChange, more?: WithChange): Promise<Document>;
   /** Deletes a document with its parts for good. @returns whether there was one */
   remove(key: DocumentKey): Promise<boolean>;
   /** @throws Failure 404 `document_not_found` for an unknown `after` */
@@ -118,6 +127,12 @@ export const MAX_PAGE_BYTES = 16 * 2 ** 20;
 /** The body as it is stored; empty for null. */
 export function encodeBody(body: unknown): string {
   return body === null ? '' : JSON.stringify(body);
+}
+
+/** Kinds of added documents that a quota limits: parts without a body are limited by what they are parts of. */
+export function limitedKinds(documents: readonly NewDocument[]): ReadonlySet<DocumentKind> {
+  const limited = documents.filter(({ parent, body }) => parent === null || body !== null);
+  return new Set(limited.map(({ kind }) => kind));
 }
 
 /** @throws Failure insufficient_quota, code `storage_full` */
@@ -153,21 +168,20 @@ const MAX_ATTEMPTS = 50;
  * Changes a document, again where another node has changed it meanwhile.
  *
  * @param next returns null to leave the document as it is
- * @param charges charges of the work whose result the document has then
  * @returns the changed document; null where it was left; undefined where there is none
  */
 export async function changeDocument<Body>(
   documents: Documents,
   { kind, accountId, id }: DocumentKey,
   next: (body: Body) => (Omit<DocumentChange, 'body'> & { readonly body: Body }) | null,
-  charges?: WorkCharges,
+  more?: WithChange,
 ): Promise<Typed<Body> | null | undefined> {
   for (let attempt = 1; ; attempt += 1) {
     const found = await documents.find({ kind, accountId, id });
     const change = found && next(found.body as Body);
     if (!found || !change) return found && null;
     try {
-      return (await documents.change(found, change, charges)) as Typed<Body>;
+      return (await documents.change(found, change, more)) as Typed<Body>;
     } catch (error) {
       const isChanged = error instanceof Failure && error.code === 'document_changed';
       if (!isChanged || attempt === MAX_ATTEMPTS) throw error;

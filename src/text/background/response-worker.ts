@@ -3,9 +3,8 @@ import type { Config } from '../../config/settings/schema.ts';
 import { Failure } from '../../failure.ts';
 import { FairSemaphore } from '../../fair-semaphore.ts';
 import { callbackSecrets, statusOf } from '../../store/account.ts';
-import { changeDocument } from '../../store/document.ts';
+import { changeDocument, type WithChange } from '../../store/document.ts';
 import { findHolder } from '../../store/key.ts';
-import type { WorkCharges } from '../../store/ledger.ts';
 import type { KeyHolder, Store } from '../../store/store.ts';
 import { networkPolicyOf } from '../../upstream/network-policy.ts';
 import type { Upstream } from '../../upstream/response.ts';
@@ -147,15 +146,15 @@ export class ResponseWorker {
     return null;
   }
 
-  /** The response as it is stored with its complete answer. */
-  async #answered(run: BackgroundRun, answer: StoredResponse): Promise<Partial<OpenResponse>> {
+  /** The response as it is stored with its complete answer, and the items that it adds. */
+  async #answered(run: BackgroundRun, answer: StoredResponse) {
     const { store, config } = this.#options;
     const { response, work } = bodyOfOpen(run.document);
     const { id, created_at } = response;
     const own = { ...answer, response: { ...answer.response, id, created_at, background: true } };
     const responses = new StoredResponses(store, run.document.accountId, config());
-    await responses.addItems(run.document, own);
-    return { ...own, work: ended(work!) };
+    const parts = await responses.partsOf(run.document, own);
+    return { change: { ...own, work: ended(work!) }, parts };
   }
 
   async #callBack(run: BackgroundRun, work: Work, response: Json): Promise<void> {
@@ -197,7 +196,7 @@ export class ResponseWorker {
   async #change(
     run: BackgroundRun,
     change: Partial<OpenResponse> | null,
-    charges?: WorkCharges,
+    more?: WithChange,
   ): Promise<boolean> {
     const { documents } = this.#options.store;
     const isAnswered = bodyOfOpen(run.document).work?.isAnswered;
@@ -207,7 +206,7 @@ export class ResponseWorker {
       if (work?.node !== this.#node || work.isAnswered !== isAnswered) return null;
       return change ? { body: { ...body, ...change } } : { body: done, isOpen: false };
     };
-    const changed = await changeDocument(documents, run.document, next, charges);
+    const changed = await changeDocument(documents, run.document, next, more);
     if (changed) run.document = changed;
     return Boolean(changed);
   }
@@ -243,11 +242,11 @@ export class ResponseWorker {
         try {
           const { work } = bodyOfOpen(run.document);
           if (work && !work.isAnswered) {
-            const change = kept.answer
+            const { change, parts } = kept.answer
               ? await this.#answered(run, kept.answer)
-              : { work: { ...work, starts: MAX_STARTS } };
+              : { change: { work: { ...work, starts: MAX_STARTS } }, parts: {} };
             const charges = { keyId, usage: [metered], held };
-            if (await this.#change(run, change, charges)) return metered.charge;
+            if (await this.#change(run, change, { charges, ...parts })) return metered.charge;
           }
           // Another process answers it, unless it was cancelled or deleted.
           const { work: left, response } = bodyOfOpen(run.document);

@@ -7,6 +7,7 @@ import {
   type Document,
   type DocumentKey,
   type NewDocument,
+  type WithChange,
 } from '../../store/document.ts';
 import { newId } from '../../store/identifier.ts';
 import { openText, sealText } from '../../store/secret-key.ts';
@@ -116,14 +117,19 @@ export class StoredResponses implements Lookup {
     const body = { ...stored, ...more };
     const kept = this.#new('response', id, { expiresAt, isOpen, body });
     const parts = this.#partsOf(id, response, expiresAt);
-    if (conversation !== null) await this.append(conversation, itemsIn(stored));
+    const add = async () => {
+      // In one transaction: a client repeats a request whose answer a crash has lost.
+      const items =
+        conversation === null ? [] : await this.#newItems(conversation, itemsIn(stored));
+      return (await documents.add([kept, ...parts, ...items], this.#quota))[0]!;
+    };
     try {
-      return (await documents.add([kept, ...parts], this.#quota))[0]!;
+      return await add();
     } catch (error) {
       if (!(error instanceof Failure) || error.code !== 'document_exists') throw error;
       // A provider, or a deterministic server, has given the same identifiers again.
       for (const document of [kept, ...parts]) await documents.remove(document);
-      return (await documents.add([kept, ...parts], this.#quota))[0]!;
+      return add();
     }
   }
 
@@ -138,15 +144,13 @@ export class StoredResponses implements Lookup {
     return { ...key, parent: null, expiresAt: null, isOpen: false, body: null, ...more };
   }
 
-  /** Adds the items of a response that was kept before its end. */
-  async addItems({ id, expiresAt }: Document, stored: StoredResponse): Promise<void> {
-    const { documents } = this.#store;
-    for (const part of this.#partsOf(id, stored.response, expiresAt ?? 0)) {
-      await documents.remove(part);
-      await documents.add([part]);
-    }
-    const { conversation } = stored;
-    if (conversation !== null) await this.append(conversation, itemsIn(stored));
+  /** What the change adds that gives a kept response its answer. */
+  async partsOf({ id, expiresAt }: Document, stored: StoredResponse): Promise<WithChange> {
+    const { conversation, response } = stored;
+    const parts = this.#partsOf(id, response, expiresAt ?? 0);
+    for (const part of parts) await this.#store.documents.remove(part);
+    const items = conversation === null ? [] : await this.#newItems(conversation, itemsIn(stored));
+    return { added: [...items, ...parts], quota: this.#quota };
   }
 
   /** Keeps a conversation that is used. */
@@ -158,27 +162,29 @@ export class StoredResponses implements Lookup {
     await changeDocument(this.#store.documents, conversation, (body) => ({ body, expiresAt }));
   }
 
-  /** Adds items to a conversation. Those without an identifier, or with one that is taken, get a new one. */
+  /** Adds items to a conversation. */
   async append(conversation: string, items: readonly Json[]): Promise<readonly Json[]> {
+    const added = await this.#newItems(conversation, items);
+    await this.#store.documents.add(added, this.#quota);
+    return added.map(({ body }) => body as Json);
+  }
+
+  /** Items of a conversation. Those without an identifier, or with one that is taken, get a new one. */
+  async #newItems(conversation: string, items: readonly Json[]): Promise<readonly NewDocument[]> {
     const found = await this.find('conversation', conversation);
     // Deleted meanwhile.
     if (found === undefined) return [];
     await this.#touch(found);
-    const named: Json[] = [];
+    const named: NewDocument[] = [];
     const seen = new Set<string>();
     for (const item of items) {
       const id = textOf(item['id']);
       const isTaken = id === '' || seen.has(id) || (await this.find('conversation_item', id));
       const own = isTaken ? newId(PREFIXES[String(item['type'] ?? 'message')] ?? 'item') : id;
       seen.add(own);
-      named.push(shownItem(item, own));
+      const body = shownItem(item, own);
+      named.push(this.#new('conversation_item', own, { parent: conversation, body }));
     }
-    await this.#store.documents.add(
-      named.map((body) =>
-        this.#new('conversation_item', textOf(body['id']), { parent: conversation, body }),
-      ),
-      this.#quota,
-    );
     return named;
   }
 

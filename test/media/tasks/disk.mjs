@@ -1,6 +1,7 @@
 // Loaded into a daemon before all else: a disk that is full, or fails, as ORIEL_TEST_DISK says from
 // one moment to the next. It names a file of JSON: { "fails": ["assets/.*"], "code": "ENOSPC", "full": true }.
-// Beside it, another file gets a byte for each failure.
+// Beside it, another file gets a byte for each failure. { "fails": […], "kills": 3 } lets such operations be, and kills
+// the process before the third one.
 
 import { appendFileSync, readFileSync } from 'node:fs';
 import disk from 'node:fs/promises';
@@ -17,9 +18,16 @@ function state() {
   }
 }
 
+let done = 0;
+
 function check(path, operation) {
-  const { fails = [], code = 'ENOSPC' } = state();
+  const { fails = [], code = 'ENOSPC', kills } = state();
   if (!fails.some((pattern) => new RegExp(pattern).test(`${path} ${operation}`))) return;
+  if (kills) {
+    done += 1;
+    if (done === kills) process.kill(process.pid, 'SIGKILL');
+    return;
+  }
   appendFileSync(`${process.env.ORIEL_TEST_DISK}.failures`, '.');
   throw Object.assign(new Error(`${code}: ${operation}`), { code });
 }

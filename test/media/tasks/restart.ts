@@ -15,6 +15,8 @@ export interface DiskState {
   readonly fails?: readonly string[];
   /** What the system says then: ENOSPC unless said. */
   readonly code?: string;
+  /** Which of these operations, counted from 1, kills the process in place of a failure. */
+  readonly kills?: number;
   /** Whether the disk reports no free space. */
   readonly full?: boolean;
 }

@@ -109,7 +109,7 @@ export function describeDocuments(driver: DriverFactory): void {
       const charge = async (body: string) => {
         const held = [await store.reserve(accountId, keyId, 300)];
         const usage = [{ model: 'm', counts: { requests: 1 }, charge: 300 }];
-        return store.documents.change(document!, { body }, { keyId, usage, held });
+        return store.documents.change(document!, { body }, { charges: { keyId, usage, held } });
       };
       const results = await Promise.allSettled(['first', 'second', 'third'].map(charge));
       expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
@@ -118,6 +118,36 @@ export function describeDocuments(driver: DriverFactory): void {
       expect(await left.findAccount(accountId)).toMatchObject({ spent: 300 });
       await left.close();
       if (driver.copyAsCrashed) await (await reopened()).close();
+    });
+
+    it('are changed together with others that are added, all or none', async () => {
+      const { store, place } = await freshStore(driver, { isUnchecked: true });
+      const part = (id: string, parent: string) =>
+        documentFor(id, { kind: 'conversation_item', parent });
+      const [first, second] = await store.documents.add(
+        ['resp_1', 'resp_2'].map((id) => documentFor(id)),
+      );
+      const added = [part('i_1', 'conv_1'), part('i_2', 'conv_1')];
+      const quota = { count: 3, bytes: 1000 };
+      const before = store.documents.change(first!, { body: 'kept' }, { added, quota });
+      expect(await before).toMatchObject({ version: 2, body: 'kept' });
+      const refused: readonly (readonly [string, number, Document, readonly NewDocument[]])[] = [
+        ['document_changed', 409, first!, [part('i_3', 'conv_1')]],
+        ['document_exists', 409, second!, [part('i_3', 'conv_1'), part('i_1', 'conv_1')]],
+        ['storage_full', 402, second!, [part('i_3', 'conv_1'), part('i_4', 'conv_1')]],
+      ];
+      for (const [code, status, document, others] of refused) {
+        const change = store.documents.change(document, { body: 1 }, { added: others, quota });
+        await expect(change).rejects.toEqual(failureWith(code, status));
+      }
+      const left = await driver.open(await crashed(driver, store, place));
+      const query = { accountId: 'acct_1', limit: 9 } as const;
+      const items = await left.documents.list({ kind: 'conversation_item', ...query });
+      expect(items.documents).toMatchObject(added);
+      expect(await left.documents.usage('conversation_item', 'acct_1')).toMatchObject({ count: 2 });
+      expect(await left.documents.find(second!)).toMatchObject({ version: 1 });
+      expect(await left.documents.find(first!)).toMatchObject({ version: 2, body: 'kept' });
+      await left.close();
     });
 
     it.each(LISTS)('are listed in order: %j', async (query, ids, hasMore) => {
@@ -179,7 +209,13 @@ export function describeDocuments(driver: DriverFactory): void {
         await expect(large).rejects.toEqual(failureWith('storage_full', 402));
         const three = [documentFor('resp_2'), documentFor('resp_3')];
         await expect(documents.add(three, quota)).rejects.toThrow('at most 2 stored objects');
+        const item = { kind: 'conversation_item', parent: 'c' } as const;
+        const parts = ['1', '2', '3'].map((id) => documentFor(id, item));
+        await expect(documents.add(parts, quota)).rejects.toThrow('at most 2 stored objects');
         await documents.add([documentFor('other', { accountId: 'acct_2' })], quota);
+        const bare = parts.map((one) => ({ ...one, accountId: 'acct_2', body: null }));
+        await documents.add(bare, quota);
+        for (const one of bare) await documents.remove(one);
         await documents.remove(documentFor('other', { accountId: 'acct_2' }));
       }
       const { documents } = await reopened();

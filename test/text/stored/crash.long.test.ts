@@ -1,4 +1,5 @@
 import { randomInt } from 'node:crypto';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -6,6 +7,7 @@ import { OWNER_KEY, startDaemon, type TestDaemon } from '../../daemon.ts';
 import { describeWithPostgres } from '../../engines/postgres.ts';
 import { gate } from '../../gate.ts';
 import { Random } from '../../media/kill/random.ts';
+import { testDisk } from '../../media/tasks/restart.ts';
 import { WebhookReceiver } from '../../media/webhook-receiver.ts';
 import { temporaryFolder } from '../../oriel.ts';
 import { newKey } from '../gateway-daemon.ts';
@@ -67,6 +69,16 @@ async function ended(client: OpenAI, id: string): Promise<OpenAI.Responses.Respo
   }
 }
 
+/** Texts of the messages of a conversation, newest first. */
+async function textsIn({ conversations }: OpenAI, id: string): Promise<string[]> {
+  const texts: string[] = [];
+  for await (const item of conversations.items.list(id)) {
+    const [part] = (item as OpenAI.Conversations.Message).content;
+    texts.push((part as { readonly text: string }).text);
+  }
+  return texts;
+}
+
 /** Two daemons that follow each other in one place, or that share a store. */
 function describeSurvival(start: () => Promise<readonly [TestDaemon, () => Promise<TestDaemon>]>) {
   it('continues a response at once after its daemon was killed', async () => {
@@ -118,6 +130,7 @@ function describeSurvival(start: () => Promise<readonly [TestDaemon, () => Promi
   it(`stores and charges answers in the background together, through ${KILLS} kills`, async () => {
     const [first, successor] = await start();
     const key = await newKey(first, 'crowd', { credits: '1000' });
+    const { id: conversation } = await clientOf(first, key).conversations.create();
     const random = new Random(SEED);
     console.info(`ORIEL_SEED=${SEED} ORIEL_KILLS=${KILLS}`);
     const ids: string[] = [];
@@ -126,7 +139,7 @@ function describeSurvival(start: () => Promise<readonly [TestDaemon, () => Promi
       const held = gate();
       upstream.play({ steps: [{ wait: held.passed }, { text: 'Done.' }], usage: USAGE });
       const { responses } = clientOf(daemon, key);
-      const body = { model, input: 'Work.', background: true };
+      const body = { model, input: 'Work.', background: true, conversation };
       const queued = await Promise.all(Array.from({ length: CROWD }, () => responses.create(body)));
       ids.push(...queued.map(({ id }) => id));
       await upstream.received(CROWD - 1);
@@ -146,12 +159,50 @@ function describeSurvival(start: () => Promise<readonly [TestDaemon, () => Promi
       expect(output_text).toBe(status === 'completed' ? 'Done.' : '');
     }
     expect(completed).toBeGreaterThan(0);
+    // The question and the answer of each, once.
+    expect(await textsIn(client, conversation)).toHaveLength(2 * completed);
     const charge = (completed * (USAGE.input + USAGE.output)) / 1000;
     await expect.poll(() => spentOf(daemon, key), { timeout: 20_000 }).toBeCloseTo(charge, 6);
   });
 }
 
+/** Document files that a response in a conversation writes: those of its two items, and its own. */
+const WRITES = [1, 2, 3];
+
 describe('one daemon', () => {
+  it.each(WRITES)(
+    'adds items to a conversation with the answer, killed at write %i',
+    async (kills) => {
+      const data = temporaryFolder();
+      const disk = testDisk(join(temporaryFolder(), 'disk.json'));
+      const next = () => startDaemon({ data, config: configWith(), env: disk.env });
+      const kill = { fails: ['/documents/[^/]*new open'], kills };
+
+      const first = await next();
+      const { id: conversation } = await clientOf(first).conversations.create();
+      const ask = { model, input: 'Work.', conversation };
+      upstream.play(says('Lost.'));
+      disk.set(kill);
+      await expect(clientOf(first).responses.create(ask)).rejects.toThrow();
+      disk.set({});
+      const second = await next();
+      expect(await textsIn(clientOf(second), conversation)).toEqual([]);
+
+      const held = gate();
+      upstream.play({ steps: [{ wait: held.passed }, { text: 'Lost.' }] }, says('Done.'));
+      const queued = await clientOf(second).responses.create({ ...ask, background: true });
+      await upstream.received(0);
+      // The first write renews the claim.
+      disk.set({ ...kill, kills: kills + 1 });
+      held.open();
+      await second.ended;
+      disk.set({});
+      const third = await next();
+      expect(await ended(clientOf(third), queued.id)).toMatchObject({ output_text: 'Done.' });
+      expect(await textsIn(clientOf(third), conversation)).toEqual(['Done.', 'Work.']);
+    },
+  );
+
   describeSurvival(async () => {
     const data = temporaryFolder();
     const config = configWith();

@@ -9,6 +9,7 @@ import {
   documentChanged,
   documentExists,
   encodeBody,
+  limitedKinds,
   MAX_PAGE_BYTES,
   MAX_SWEPT,
   type NewDocument,
@@ -42,10 +43,13 @@ export function documentTable(parts: PostgresParts): Documents {
     const text = `SELECT * FROM $schema.documents WHERE ${CURRENT} AND id = $4`;
     return (await read(key, text, [encodeText(id)]))[0];
   };
+  const newRows = (documents: readonly NewDocument[]) => {
+    const createdAt = now();
+    return documents.map((document) => ({ ...document, createdAt, version: 1 }));
+  };
   return {
     async add(documents, quota) {
-      const createdAt = now();
-      const rows = documents.map((document) => ({ ...document, createdAt, version: 1 }));
+      const rows = newRows(documents);
       if (rows.length > 0) {
         await transaction((connection) => insertDocuments(connection, rows, quota));
       }
@@ -55,12 +59,13 @@ export function documentTable(parts: PostgresParts): Documents {
       const row = await rowOf(key);
       return row && documentOf(row);
     },
-    async change(document, change: DocumentChange, charges) {
+    async change(document, change: DocumentChange, { charges, added = [], quota } = {}) {
       const changed = { ...document, ...change, version: document.version + 1 };
       const { accountId, kind, id, expiresAt, isOpen, version } = changed;
       const body = encodeBody(changed.body);
       const account = encodeText(accountId);
       const key = [account, kind, encodeText(id)];
+      const rows = newRows(added);
       const write = async (connection: Connection) => {
         const [row] = await connection.query<{ version: number; bytes: number; text: string }>(
           `SELECT version, bytes, coalesce(body::text, '') AS text FROM $schema.documents
@@ -76,7 +81,9 @@ export function documentTable(parts: PostgresParts): Documents {
            WHERE account_id = $1 AND kind = $2 AND id = $3`,
           [...key, expiresAt, isOpen, version, bytes, body || null],
         );
-        await addTotals(connection, [{ account, kind, count: 0, bytes: bytes - row.bytes }]);
+        const changes = await insertRows(connection, rows);
+        changes.push({ account, kind, count: 0, bytes: bytes - row.bytes });
+        checkTotals(await addTotals(connection, changes), rows, quota);
       };
       if (charges) {
         await beginCharge(parts, accountId, charges);
@@ -150,20 +157,40 @@ export async function insertDocuments(
   documents: readonly Inserted[],
   quota?: DocumentQuota,
 ): Promise<void> {
-  const { accountId, kind } = documents[0]!;
-  const bodies = documents.map(({ body }) => encodeBody(body));
-  const known: Inserted[] = [];
-  for (const [index, document] of documents.entries()) {
-    const { id, parent, createdAt, expiresAt, isOpen, version } = document;
-    const body = bodies[index]!;
-    const key = [encodeText(accountId), document.kind, encodeText(id)];
+  const changes = await insertRows(connection, documents);
+  if (changes.length > 0) checkTotals(await addTotals(connection, changes), documents, quota);
+}
+
+function checkTotals(
+  totals: readonly Total[],
+  documents: readonly NewDocument[],
+  quota?: DocumentQuota,
+): void {
+  const limited = limitedKinds(documents);
+  for (const row of totals) if (limited.has(row.kind)) checkQuota(row, quota);
+}
+
+/** Inserts documents of one account. @returns what they add to the totals; nothing where all were there */
+async function insertRows(
+  connection: Connection,
+  documents: readonly Inserted[],
+): Promise<Total[]> {
+  const changes: Total[] = [];
+  let known = 0;
+  for (const document of documents) {
+    const { kind, id, parent, createdAt, expiresAt, isOpen, version } = document;
+    const body = encodeBody(document.body);
+    const account = encodeText(document.accountId);
+    const bytes = Buffer.byteLength(body);
+    const key = [account, kind, encodeText(id)];
+    changes.push({ account, kind, count: 1, bytes });
     const rows = await connection.query(
       `INSERT INTO $schema.documents
          (account_id, kind, id, parent, created_at, expires_at, is_open, version, bytes, body)
        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT DO NOTHING RETURNING 1`,
       [
         ...[...key, parent && encodeText(parent), createdAt, expiresAt, isOpen, version],
-        ...[Buffer.byteLength(body), body || null],
+        ...[bytes, body || null],
       ],
     );
     if (rows.length === 1) continue;
@@ -174,17 +201,9 @@ export async function insertDocuments(
       key,
     );
     if (former?.created_at !== createdAt || former.text !== body) throw documentExists(document);
-    known.push(document);
+    known += 1;
   }
-  if (known.length === documents.length) return;
-  const totals = await addTotals(
-    connection,
-    documents.map((document, index) => ({
-      ...{ account: encodeText(accountId), kind: document.kind, count: 1 },
-      bytes: Buffer.byteLength(bodies[index]!),
-    })),
-  );
-  checkQuota(totals.find((row) => row.kind === kind)!, quota);
+  return known === documents.length ? [] : changes;
 }
 
 interface Total extends DocumentQuota {

@@ -6,17 +6,19 @@ import {
   type Document,
   type DocumentKey,
   type DocumentKind,
+  type DocumentQuota,
   type Documents,
   documentChanged,
   documentExists,
   encodeBody,
+  limitedKinds,
   MAX_PAGE_BYTES,
   MAX_SWEPT,
   type NewDocument,
   unknownDocument,
+  type WithChange,
 } from '../../../document.ts';
 import { isMissing, makeFolder, namesIn, remove, writeDurably } from '../../../files.ts';
-import type { WorkCharges } from '../../../ledger.ts';
 import { chargeWork } from '../../../operations/tasks.ts';
 import { storeUnavailable } from '../files/errors.ts';
 import type { Place } from '../files/place.ts';
@@ -50,28 +52,40 @@ export class LowdbDocuments implements Documents {
   }
 
   async add(documents: readonly Added[], quota?: Parameters<Documents['add']>[1]) {
+    if (documents.length === 0) return [];
+    const { rows, insert } = await this.#newRows(documents, quota);
+    await this.#commit(rows, insert);
+    return rows.map((row, index) => documentOf(row, documents[index]!.body));
+  }
+
+  /** Writes the bodies of new documents, whose rows a transaction then checks and inserts. */
+  async #newRows(documents: readonly Added[], quota?: DocumentQuota) {
     const { state, now } = this.#records;
-    const check = (bytes: number) => {
-      const { kind, accountId } = documents[0]!;
+    const check = (rows: readonly DocumentRow[]) => {
       const known = documents.find((one) => state.documentByKey.get(keyOf(one)));
       if (known) throw documentExists(known);
-      const used = this.#usage(kind, accountId);
-      const own = documents.filter((one) => one.kind === kind);
-      checkQuota({ count: used.count + own.length, bytes: used.bytes + bytes }, quota);
+      for (const kind of limitedKinds(documents)) {
+        const used = this.#usage(kind, documents[0]!.accountId);
+        const count = used.count + documents.filter((one) => one.kind === kind).length;
+        const own = rows.filter((row) => row.kind === kind);
+        checkQuota(
+          { count, bytes: own.reduce((sum, { bytes }) => sum + bytes, used.bytes) },
+          quota,
+        );
+      }
     };
-    if (documents.length === 0) return [];
-    check(0);
+    check([]);
     const at = now();
     const rows = await Promise.all(
       documents.map(async ({ body, ...document }) => {
         return { createdAt: at, version: 1, ...document, ...(await this.#write(body)) };
       }),
     );
-    await this.#commit(rows, () => {
-      check(rows.reduce((sum, { kind, bytes }) => sum + (kind === rows[0]!.kind ? bytes : 0), 0));
+    const insert = () => {
+      check(rows);
       return rows.map((row) => [state.documents.newOrder(), row] as const);
-    });
-    return rows.map((row, index) => documentOf(row, documents[index]!.body));
+    };
+    return { rows, insert };
   }
 
   async find(key: DocumentKey): Promise<Document | undefined> {
@@ -83,23 +97,25 @@ export class LowdbDocuments implements Documents {
   async change(
     { body, ...document }: Document,
     change: Parameters<Documents['change']>[1],
-    charges?: WorkCharges,
+    { charges, added = [], quota }: WithChange = {},
   ) {
     const { state, scopes, now } = this.#records;
     const { documentByKey } = state;
     const { accountId } = document;
     const changed = { ...document, body, ...change, version: document.version + 1 };
     const { body: next, ...rest } = changed;
+    const { rows, insert } = await this.#newRows(added, quota);
     const row: DocumentRow = { ...rest, ...(await this.#write(next)) };
     let former: DocumentRow | undefined;
-    await this.#commit([row], (transaction) => {
+    await this.#commit([row, ...rows], (transaction) => {
       former = documentByKey.get(keyOf(document));
       if (former?.version !== document.version) throw documentChanged(document);
+      const inserted = insert();
       if (charges) {
         this.#records.beginCharge(accountId, charges);
         chargeWork(accountId, charges, { at: now(), scopes }).apply(transaction);
       }
-      return [[documentByKey.order(keyOf(document))!, row]];
+      return [[documentByKey.order(keyOf(document))!, row], ...inserted];
     });
     if (former!.file !== null) this.#replaced.push({ row: former!, at: Date.now() });
     await this.#removeReplaced(({ at }) => at <= Date.now() - KEEP_REPLACED_MS);
