@@ -263,6 +263,8 @@ export interface TextCall {
   };
   /** Whether the request is only prepared, for a later one that continues it. */
   readonly isWarmUp?: boolean;
+  /** Whether a provider of responses replaces the conversation by its own compaction. */
+  readonly isCompaction?: boolean;
   /** Keeps the answer in place of the store's usual way. Resolves with whether it is to be charged. */
   readonly keep?: (stored: StoredResponse) => Promise<boolean>;
   /** What takes the place of a provider, of which only routes with `batches` are tried. */

@@ -11,6 +11,7 @@ import { hasLongNames } from '../dialects/tool-names.ts';
 import { renameModel } from '../relay/model-name.ts';
 import { Relay, recordAnswer } from '../relay/relay.ts';
 import { isEventStream, observeWhole, readJson } from '../relay/upstream-response.ts';
+import { compactionRequest } from '../stored/compaction.ts';
 import { collectAnswers, readAnswer } from './collect-answers.ts';
 import { announceOmitted, type Outcome, type TextExecution } from './execution.ts';
 import { openUpstream, type RemoteRoute } from './upstream-request.ts';
@@ -59,14 +60,15 @@ function passBody(
 
 /** Sends the client's own body, and passes the upstream's response on as it comes. */
 export async function passThrough(execution: TextExecution, route: RemoteRoute): Promise<Outcome> {
-  const { request, model, changedSettings, tracker, drain, allowance, inspection } = execution;
+  const { call, request, model, changedSettings, tracker, drain, allowance, inspection } =
+    execution;
   const { provider, target, origin } = route;
   allowance.check(inspection, provider.shared !== false);
   const body = passBody(request, target, changedSettings);
   announceOmitted(execution);
   tracker.addRequest();
   const exchange = await openUpstream(execution, route, {
-    body,
+    body: call.isCompaction ? compactionRequest(body) : body,
     stream: request.stream,
     signal: drain.signal,
   });

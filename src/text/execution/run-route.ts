@@ -51,7 +51,9 @@ export function runRoute(
   };
   // One request for all answers would repeat those that are there.
   const isPassed = execution.answers.complete.size === 0 && canPass(request, target);
-  return isPassed ? passThrough(execution, remote) : translate(execution, remote);
+  return isPassed || execution.call.isCompaction
+    ? passThrough(execution, remote)
+    : translate(execution, remote);
 }
 
 /** Sends the request in the upstream's dialect, and answers in the client's. */

@@ -58,7 +58,7 @@ export function openUpstream(
   const { path, headers, withCacheMarks } = dialectNamed(target.dialect);
   const isMarked = route.promptCaching === 'auto' && mayBeMarked(execution);
   return openProvider(upstream, provider, {
-    path: path(target, stream),
+    path: path(target, stream) + (call.isCompaction ? '/compact' : ''),
     model: target.model,
     stream,
     headers: { ...headers, ...(request.dialect === target.dialect && forwarded.sent) },

@@ -16,14 +16,20 @@ const SHARED = [
   ...['prompt_cache_key', 'prompt_cache_options', 'prompt_cache_retention'],
 ];
 
+const sharedOf = (body: Json): Json =>
+  Object.fromEntries(
+    SHARED.flatMap((name) => ((body[name] ?? null) === null ? [] : [[name, body[name]]])),
+  );
+
 /** The request for a summary of a conversation. @param body the rest of it is in a response that the provider keeps */
 export function summaryRequest(body: Json, items: readonly Json[]): Json {
-  const shared = SHARED.filter((name) => (body[name] ?? null) !== null);
-  return {
-    ...Object.fromEntries(shared.map((name) => [name, body[name]])),
-    store: false,
-    input: [...items.flatMap(asMessage), { role: 'user', content: PROMPT }],
-  };
+  const input = [...items.flatMap(asMessage), { role: 'user', content: PROMPT }];
+  return { ...sharedOf(body), store: false, input };
+}
+
+/** The request for a provider's own compaction, whose endpoint takes these fields alone. */
+export function compactionRequest(body: Json): Json {
+  return { ...sharedOf(body), input: body['input'] };
 }
 
 /** An item as a message: providers refuse calls of tools that a request does not declare. */

@@ -1,5 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import * as v from 'valibot';
+import type { TextModel } from '../../../config/catalog/catalog.ts';
+import { Failure } from '../../../failure.ts';
 import { invalid } from '../../../schema/invalid.ts';
 import { isBackground } from '../../../text/background/background.ts';
 import type { Json } from '../../../text/canonical/canonical.ts';
@@ -10,8 +12,18 @@ import type { Endpoint, RequestAddress } from '../../../text/dialects/endpoint.t
 import { fieldRows } from '../../../text/dialects/field-rows.ts';
 import { allDialects, dialectNamed } from '../../../text/dialects/registry.ts';
 import { usageSchema } from '../../../text/dialects/usage.ts';
-import { IGNORED_HEADER, pathsHeader } from '../../../text/execution/execution.ts';
-import { compactionOf, summaryRequest } from '../../../text/stored/compaction.ts';
+import { IGNORED_HEADER, pathsHeader, type TextCall } from '../../../text/execution/execution.ts';
+import {
+  findModelOfType,
+  hasRouteOf,
+  mayLeaveServer,
+} from '../../../text/execution/model-routes.ts';
+import { canPass } from '../../../text/execution/pass-through.ts';
+import {
+  compactionOf,
+  compactionRequest,
+  summaryRequest,
+} from '../../../text/stored/compaction.ts';
 import { itemsOf, type StoredResponse, UnknownReference } from '../../../text/stored/history.ts';
 import { LightAbortSignal } from '../../../upstream/abort-signal.ts';
 import { beginCopy } from '../../observability/request-bodies.ts';
@@ -99,6 +111,7 @@ async function answerText(
   context: AppContext,
   dialect: Dialect,
   address: RequestAddress,
+  more: Pick<TextCall, 'isCompaction'> = {},
 ): Promise<string | FastifyReply> {
   const turn = turnOf(request);
   const clientDisconnect = new LightAbortSignal();
@@ -123,6 +136,7 @@ async function answerText(
       onCharging: scheduleEndOfTick,
       report,
       admit: admission?.admit,
+      ...more,
       ...(turn !== null && { earlier: turn.connection.earlier, isWarmUp: turn.isWarmUp }),
     });
     if (whole === null) return reply;
@@ -136,6 +150,23 @@ async function answerText(
     request.firstFrameMs = sse.firstFrameMs;
     sse.end(report.failure ? dialect.failChunk?.(report.failure) : undefined);
   }
+}
+
+/** Models whose provider has no compaction of its own. */
+const WITHOUT_COMPACTION = new WeakSet<object>();
+
+/** The model of a conversation that the provider itself is to compact: it alone can read the result. Null for none. */
+function modelAtProvider(
+  body: Json,
+  { config }: AppContext,
+  holder: TextHttpRequest['holder'],
+): TextModel | null {
+  const request = dialectNamed('responses').decodeRequest(body);
+  const { model } = findModelOfType('text', request.model, config, holder);
+  const isOnly = model.routes.length === 1 && mayLeaveServer(model, config);
+  const isSpoken = isOnly && hasRouteOf('responses', model, config);
+  const isPassed = isSpoken && canPass(request, { dialect: 'responses' });
+  return isPassed && !WITHOUT_COMPACTION.has(model) ? model : null;
 }
 
 /** Replaces a conversation by a summary, which later requests send back in its place. */
@@ -159,13 +190,30 @@ export function compactionRoute(server: FastifyInstance, context: AppContext): v
       if (items.length === 0 && (whole['previous_response_id'] ?? null) === null) {
         throw invalid('input', 'expected a conversation, received none');
       }
-      request.body = summaryRequest(whole, items);
       const address = { model: null, stream: false };
-      const answer = await answerText(request, reply, context, dialect, address);
       const stored = storedOf(context, request.holder);
-      // The summary was charged, and would be again.
-      reply.header('x-should-retry', 'false');
-      const compacted = await compactionOf(JSON.parse(answer as string) as Json, items, stored);
+      const ask = async (body: Json, isCompaction: boolean) => {
+        request.body = body;
+        const answered = answerText(request, reply, context, dialect, address, { isCompaction });
+        const answer = JSON.parse((await answered) as string) as Json;
+        // The answer was charged, and would be again.
+        reply.header('x-should-retry', 'false');
+        return answer;
+      };
+      const asked: Json = { ...compactionRequest({ ...whole, input: items }), store: false };
+      const model = modelAtProvider(asked, context, request.holder);
+      let own: Json | null = null;
+      if (model !== null) {
+        own = await ask(asked, true).catch((error: unknown) => {
+          const code = error instanceof Failure && error.code;
+          if (code === 'upstream_not_found') WITHOUT_COMPACTION.add(model);
+          // A name that fits a wildcard may be unknown.
+          else if (code !== 'model_not_found') throw error;
+          return null;
+        });
+      }
+      const { output_text: _, ...compacted } =
+        own ?? (await compactionOf(await ask(summaryRequest(whole, items), false), items, stored));
       if (context.config.responses.retention > 0) {
         const response = { ...compacted, status: 'completed' };
         const kept = stored.keep({ response, input: [], previous: null, conversation: null });
