@@ -1,6 +1,6 @@
 import type * as undici from 'undici';
 import type { Dispatcher } from 'undici';
-import { Failure } from '../failure.ts';
+import { codedFailure } from '../failure.ts';
 import { getOrInsert } from '../maps.ts';
 import { decompressed } from './decompressed-response.ts';
 import { abortedFailure } from './failures.ts';
@@ -180,9 +180,7 @@ function newDispatcher(connect: NonNullable<undici.Agent.Options['connect']>): D
 function parseUrl(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url === null || !/^https?:$/.test(url.protocol)) {
-    throw new Failure('service_error', 'The address of the provider is no http(s) URL', {
-      code: 'upstream_request_invalid',
-    });
+    throw codedFailure('upstream_request_invalid', 'The address of the provider is no http(s) URL');
   }
   return url;
 }

@@ -1,4 +1,4 @@
-import { Failure } from '../failure.ts';
+import { codedFailure, type Failure } from '../failure.ts';
 import { tryParseJson } from '../schema/json.ts';
 import { objectOf } from '../schema/untrusted.ts';
 import type { UpstreamRequest } from './request.ts';
@@ -9,8 +9,9 @@ const MAX_BYTES = 64 * 1024;
 
 /** The failure of an identity that cannot be used. @param detail for the log alone */
 export function refusedIdentity(detail: string): Failure {
-  return new Failure('service_error', "The provider did not accept the gateway's credentials", {
-    ...{ code: 'upstream_auth', upstreamStatus: 401, detail },
+  return codedFailure('upstream_auth', "The provider did not accept the gateway's credentials", {
+    upstreamStatus: 401,
+    detail,
   });
 }
 
@@ -39,7 +40,7 @@ export async function askIdentityService(
   const words = reason ? `${error}: ${reason}` : text.replace(/\s+/g, ' ');
   const detail = `status ${status} of ${url}: ${words.slice(0, 500)}`;
   if (status < 500 && status !== 408 && status !== 429) throw refusedIdentity(detail);
-  throw new Failure('service_error', 'The provider failed', { code: 'upstream_failed', detail });
+  throw codedFailure('upstream_failed', 'The provider failed', { detail });
 }
 
 /** Milliseconds before its end at which a value is renewed. */

@@ -1,6 +1,6 @@
 import type { Transform } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
-import { Failure } from '../failure.ts';
+import { codedFailure, type Failure } from '../failure.ts';
 import type { AbortSignalLike } from './abort-signal.ts';
 import { abortedFailure } from './failures.ts';
 import type { UpstreamResponse } from './response.ts';
@@ -40,7 +40,7 @@ export function decompressed(
 }
 
 function unreadable(message: string, cause?: unknown): Failure {
-  return new Failure('service_error', message, { code: 'upstream_answer_unreadable', cause });
+  return codedFailure('upstream_answer_unreadable', message, { cause });
 }
 
 function decompressedBy(

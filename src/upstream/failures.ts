@@ -1,4 +1,4 @@
-import { Failure } from '../failure.ts';
+import { codedFailure, Failure } from '../failure.ts';
 
 /** How far a request had come when it failed. */
 export type RequestPhase = 'connecting' | 'sent' | 'responding';
@@ -22,10 +22,7 @@ export function timeoutFailure(timeout: Timeout, server: string, cause?: unknown
 /** The failure of an aborted request. @param reason of the abort; returned as it is where it is a Failure */
 export function abortedFailure(server: string, reason?: unknown): Failure {
   if (reason instanceof Failure) return reason;
-  return new Failure('network_error', `The request to ${server} was aborted`, {
-    code: 'aborted',
-    cause: reason,
-  });
+  return codedFailure('aborted', `The request to ${server} was aborted`, { cause: reason });
 }
 
 /** The failure for an error that undici or the guarded connector raised. */
@@ -41,15 +38,13 @@ export function networkFailure(error: unknown, server: string, phase: RequestPha
     return abortedFailure(server, error);
   }
   if (code === 'UND_ERR_INVALID_ARG') {
-    return new Failure('service_error', `No request to ${server} can be made`, {
-      code: 'upstream_request_invalid',
+    return codedFailure('upstream_request_invalid', `No request to ${server} can be made`, {
       detail: detailOf(error),
       cause: error,
     });
   }
   if (phase === 'connecting' && LOCAL_SHORTAGES.has(codeOf(error))) {
-    return new Failure('service_error', 'this server can open no connection at present', {
-      code: 'connections_exhausted',
+    return codedFailure('connections_exhausted', 'this server can open no connection at present', {
       retryAfter: 1,
       cause: error,
     });

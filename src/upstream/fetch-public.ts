@@ -1,4 +1,4 @@
-import { Failure } from '../failure.ts';
+import { codedFailure, type Failure } from '../failure.ts';
 import type { AbortSignalLike } from './abort-signal.ts';
 import type { NetworkPolicy } from './network-policy.ts';
 import { checkPublicUrl } from './public-url.ts';
@@ -79,21 +79,20 @@ async function readBody(
 ): Promise<Buffer> {
   const { status, headers } = response;
   if (status < 200 || status > 299) {
-    throw new Failure('service_error', `${host} answered ${status}`, {
-      ...{ code: 'fetch_refused', upstreamStatus: status },
-    });
+    throw codedFailure('fetch_refused', `${host} answered ${status}`, { upstreamStatus: status });
   }
   // Rejects before the body is downloaded.
   const length = Number(headers['content-length']);
   if (length > maxBytes) {
-    throw new Failure('service_error', `The answer of ${host} has over ${maxBytes} bytes`, {
-      code: 'upstream_answer_too_large',
-    });
+    throw codedFailure(
+      'upstream_answer_too_large',
+      `The answer of ${host} has over ${maxBytes} bytes`,
+    );
   }
   await admit?.(Number.isNaN(length) ? maxBytes : length);
   return response.bytes(maxBytes);
 }
 
 function redirectFailure(message: string): Failure {
-  return new Failure('service_error', message, { code: 'fetch_redirect' });
+  return codedFailure('fetch_redirect', message);
 }

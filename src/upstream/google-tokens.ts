@@ -1,7 +1,7 @@
 import { sign } from 'node:crypto';
 import { constants, open } from 'node:fs/promises';
 import * as v from 'valibot';
-import { Failure } from '../failure.ts';
+import { codedFailure } from '../failure.ts';
 import { tryParseJson } from '../schema/json.ts';
 import { countOf, objectOf, textOf } from '../schema/untrusted.ts';
 import {
@@ -43,7 +43,7 @@ export function googleTokens({ keyFile, proxy }: GoogleIdentity, now: () => numb
     if (seconds > 0 && /^[\x21-\x7e]+$/.test(token))
       return { token, endsAt: now() + seconds * 1000 };
     const detail = `expected a token and its seconds of ${url}, received something else`;
-    throw new Failure('service_error', 'The provider failed', { code: 'upstream_failed', detail });
+    throw codedFailure('upstream_failed', 'The provider failed', { detail });
   }, now);
 }
 

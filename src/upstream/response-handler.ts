@@ -1,5 +1,5 @@
 import type { Dispatcher } from 'undici';
-import { Failure } from '../failure.ts';
+import { codedFailure, type Failure } from '../failure.ts';
 import type { AbortSignalLike } from './abort-signal.ts';
 import { abortedFailure, networkFailure, type RequestPhase, timeoutFailure } from './failures.ts';
 import type { Timeouts, UpstreamRequest } from './request.ts';
@@ -249,7 +249,5 @@ export function readBytes(
 }
 
 function tooLarge(server: string, limit: number): Failure {
-  return new Failure('service_error', `${server} sent an answer of over ${limit} bytes`, {
-    code: 'upstream_answer_too_large',
-  });
+  return codedFailure('upstream_answer_too_large', `${server} sent an answer of over ${limit} bytes`);
 }

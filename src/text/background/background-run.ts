@@ -1,5 +1,5 @@
 import { EventEmitter, once } from 'node:events';
-import { Failure } from '../../failure.ts';
+import { codedFailure } from '../../failure.ts';
 import { tryParseJson } from '../../schema/json.ts';
 import { isObject } from '../../schema/untrusted.ts';
 import type { Document } from '../../store/document.ts';
@@ -44,9 +44,7 @@ export class BackgroundRun implements ResponseStream {
   }
 
   #abort(reason: string): void {
-    this.clientDisconnect.abort(
-      new Failure('service_error', reason, { code: 'upstream_overloaded' }),
-    );
+    this.clientDisconnect.abort(codedFailure('upstream_overloaded', reason));
   }
 
   write(frames: string | Buffer): boolean {

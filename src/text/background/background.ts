@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { Failure } from '../../failure.ts';
+import { codedFailure, Failure } from '../../failure.ts';
 import { invalid } from '../../schema/invalid.ts';
 import { isObject, textOf } from '../../schema/untrusted.ts';
 import { changeDocument, type Document } from '../../store/document.ts';
@@ -92,7 +92,7 @@ export class BackgroundResponses {
     const open = [...this.#runs.values()].filter((run) => run.document.accountId === accountId);
     if (open.length >= MAX_OPEN) {
       const message = `the account has ${open.length} responses in the background`;
-      throw new Failure('rate_limit', message, { code: 'too_many_tasks', retryAfter: 5 });
+      throw codedFailure('too_many_tasks', message, { retryAfter: 5 });
     }
     const responses = new StoredResponses(store, accountId, config());
     const { previous, conversation } = await rebuild(body, responses, config().server.bodyLimit);

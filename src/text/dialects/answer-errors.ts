@@ -1,20 +1,16 @@
-import { Failure } from '../../failure.ts';
+import { codedFailure, Failure } from '../../failure.ts';
 import type { DialectName } from '../canonical/canonical.ts';
 import type { TextEvent } from '../canonical/events.ts';
 import { dialectNamed } from './registry.ts';
 
 /** The failure of an answer that ended before it was complete. */
 export function truncatedAnswer(): Failure {
-  return new Failure('network_error', 'The provider ended its answer before it was whole', {
-    code: 'stream_truncated',
-  });
+  return codedFailure('stream_truncated', 'The provider ended its answer before it was whole');
 }
 
 /** The failure of an answer that cannot be decoded. @param what with its article */
 export function invalidAnswer(what: string): Failure {
-  return new Failure('service_error', `The provider sent ${what}`, {
-    code: 'invalid_upstream_answer',
-  });
+  return codedFailure('invalid_upstream_answer', `The provider sent ${what}`);
 }
 
 /**
@@ -31,10 +27,9 @@ export function decodingFailure(error: unknown): Failure {
 
 /** The failure of an answer that the client's dialect cannot express. The provider charges for it. */
 export function untranslatableAnswer(client: DialectName, what: string): Failure {
-  return new Failure(
-    'billable_error',
+  return codedFailure(
+    'untranslatable_output',
     `The model answered with ${what}, which ${dialectNamed(client).label} cannot say`,
-    { code: 'untranslatable_output' },
   );
 }
 

@@ -1,5 +1,5 @@
 import { setImmediate, setTimeout } from 'node:timers/promises';
-import { FAILURE_TYPES, Failure } from '../../failure.ts';
+import { codedFailure, FAILURE_TYPES } from '../../failure.ts';
 import { choice, delay, failureOf, readDirectives } from '../../routing/directives.ts';
 import { invalid } from '../../schema/invalid.ts';
 import type { SandboxTarget } from '../rows/row.ts';
@@ -65,7 +65,7 @@ export async function obeyDirectives(
   if (pause > 0) await setTimeout(pause, undefined, { signal }).catch(() => {});
   if (signal.aborted) throw signal.reason;
   if (pause < milliseconds) {
-    throw new Failure('timeout', 'the sandbox did not answer in time', { code: 'total_timeout' });
+    throw codedFailure('total_timeout', 'the sandbox did not answer in time');
   }
   if (fail) throw failureOf(fail);
 }

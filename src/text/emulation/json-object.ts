@@ -1,4 +1,4 @@
-import { Failure } from '../../failure.ts';
+import { codedFailure } from '../../failure.ts';
 import { tryParseJson } from '../../schema/json.ts';
 import { type TextRequest, turnOf } from '../canonical/canonical.ts';
 import type { TextEvent } from '../canonical/events.ts';
@@ -42,7 +42,7 @@ function jsonObjectFilter(path: string, { emit }: EmulatedAnswer): TakeEvent {
   const fail = (what: string) => {
     isOver = true;
     const message = `${path} asks for a JSON object, but the model ${what}`;
-    const failure = new Failure('billable_error', message, { code: 'invalid_json_output' });
+    const failure = codedFailure('invalid_json_output', message);
     emit({ type: 'error', failure });
   };
   const read = (event: TextEvent & { readonly type: 'text-delta' }) => {

@@ -1,6 +1,6 @@
 import type { TextRoute } from '../../config/catalog/catalog.ts';
 import { isRemote, type Provider } from '../../config/providers/provider-kinds.ts';
-import { Failure } from '../../failure.ts';
+import { codedFailure, type Failure } from '../../failure.ts';
 import { secretsRedactor } from '../../routing/redaction.ts';
 import { linkedSignal } from '../../upstream/abort-signal.ts';
 import {
@@ -136,5 +136,5 @@ async function answerBySandbox(
 }
 
 function deadlineFailure(): Failure {
-  return new Failure('timeout', 'the sandbox did not answer in time', { code: 'total_timeout' });
+  return codedFailure('total_timeout', 'the sandbox did not answer in time');
 }

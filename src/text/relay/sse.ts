@@ -1,4 +1,4 @@
-import { Failure } from '../../failure.ts';
+import { codedFailure } from '../../failure.ts';
 
 /** Bytes of one event. */
 const MAX_EVENT_BYTES = 32 * 1024 * 1024;
@@ -120,10 +120,9 @@ export class FrameStream {
   #keep(bytes: Buffer): void {
     this.#append(bytes);
     if (this.#length <= this.#limit) return;
-    throw new Failure(
-      'service_error',
+    throw codedFailure(
+      'upstream_answer_too_large',
       `The provider sent an event of more than ${this.#limit} bytes`,
-      { code: 'upstream_answer_too_large' },
     );
   }
 

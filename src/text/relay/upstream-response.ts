@@ -1,4 +1,4 @@
-import { Failure } from '../../failure.ts';
+import { codedFailure, type Failure } from '../../failure.ts';
 import { upstreamFailure } from '../../routing/upstream-failure.ts';
 import { tryParseJson } from '../../schema/json.ts';
 import { isObject } from '../../schema/untrusted.ts';
@@ -66,9 +66,10 @@ export function observeWhole(dialect: Dialect, body: Json): ReturnType<Dialect['
 }
 
 function endless(limit: number): Failure {
-  return new Failure('service_error', `The provider sent a stream of more than ${limit} bytes`, {
-    code: 'upstream_answer_too_large',
-  });
+  return codedFailure(
+    'upstream_answer_too_large',
+    `The provider sent a stream of more than ${limit} bytes`,
+  );
 }
 
 /**

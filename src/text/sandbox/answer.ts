@@ -1,4 +1,4 @@
-import { Failure } from '../../failure.ts';
+import { codedFailure } from '../../failure.ts';
 import { failureOf } from '../../routing/directives.ts';
 import { invalid } from '../../schema/invalid.ts';
 import type { NativePart, TextRequest } from '../canonical/canonical.ts';
@@ -64,10 +64,9 @@ function contentFor(request: TextRequest, prompt: Prompt, { repeat }: Directives
 
 function modelOf({ model }: Target): Model {
   if (model === 'chat' || model === 'reasoner') return model;
-  throw new Failure(
-    'service_error',
+  throw codedFailure(
+    'unknown_sandbox_model',
     `the sandbox has no text model ${JSON.stringify(model)}; it has chat and reasoner`,
-    { code: 'unknown_sandbox_model' },
   );
 }
 
@@ -99,13 +98,9 @@ function* faultSteps(fault: StreamFault, answer: AnswerStream): Generator<Step> 
   yield* answer.block('text', [OPENING], true);
   if (fault === 'hang') for (;;) yield { type: 'pause', milliseconds: 60_000 };
   if (fault === 'midstream') {
-    throw new Failure('service_error', 'the sandbox was asked to fail after some text', {
-      code: 'sandbox_failure',
-    });
+    throw codedFailure('sandbox_failure', 'the sandbox was asked to fail after some text');
   }
-  throw new Failure('network_error', 'the sandbox was asked to cut the stream off', {
-    code: 'stream_truncated',
-  });
+  throw codedFailure('stream_truncated', 'the sandbox was asked to cut the stream off');
 }
 
 function* piecesOfAll(texts: Iterable<string>): Generator<Piece> {

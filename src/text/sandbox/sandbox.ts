@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { setImmediate, setTimeout } from 'node:timers/promises';
-import { Failure } from '../../failure.ts';
+import { codedFailure, Failure } from '../../failure.ts';
 import type { TextRequest } from '../canonical/canonical.ts';
 import type { TextEvent } from '../canonical/events.ts';
 import type { Target } from '../dialects/dialect.ts';
@@ -59,10 +59,7 @@ function nextStep(answer: Generator<Step>): Step | null {
 }
 
 function tooDeep(cause: RangeError): Failure {
-  return new Failure('invalid_request', 'the request nests too deeply', {
-    code: 'nested_too_deeply',
-    cause,
-  });
+  return codedFailure('nested_too_deeply', 'the request nests too deeply', { cause });
 }
 
 async function pause(milliseconds: number, signal: AbortSignal): Promise<void> {

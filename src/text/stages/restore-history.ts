@@ -1,5 +1,5 @@
 import { reasoningOf } from '../../config/catalog/catalog.ts';
-import { Failure } from '../../failure.ts';
+import { codedFailure } from '../../failure.ts';
 import { isObject, listOf } from '../../schema/untrusted.ts';
 import type { TextExecution } from '../execution/execution.ts';
 import { hasRouteOf, isShared, mayLeaveServer } from '../execution/model-routes.ts';
@@ -51,7 +51,7 @@ async function restore(
   };
   if (services.rebuilt.bytes > MAX_REBUILT) {
     const message = 'too many long conversations at once; try again';
-    throw new Failure('service_error', message, { code: 'overloaded' });
+    throw codedFailure('overloaded', message);
   }
   const { previous_response_id: _, conversation: __, ...others } = request.body;
   execution.call = { ...call, bytes: (call.bytes ?? 0) + bytes };

@@ -1,5 +1,5 @@
 import { upstreamModelOf } from '../../config/catalog/model-names.ts';
-import { Failure } from '../../failure.ts';
+import { codedFailure } from '../../failure.ts';
 import { isObject, listOf } from '../../schema/untrusted.ts';
 import type { Json, NativePart, TextRequest, Tool, ToolChoice } from '../canonical/canonical.ts';
 import { dialectNamed } from '../dialects/registry.ts';
@@ -49,10 +49,9 @@ function imagePromptOf(request: TextRequest, models: readonly string[]): string 
   const texts = textsOf(request.body);
   const length = texts.reduce((sum, text) => sum + text.length, 0);
   if (length > MAX_CHARACTERS) {
-    throw new Failure(
-      'invalid_request',
+    throw codedFailure(
+      'prompt_too_long',
       `a request for images has at most ${MAX_CHARACTERS} characters of text, received ${length}`,
-      { code: 'prompt_too_long' },
     );
   }
   return texts.join('\n');

@@ -1,4 +1,4 @@
-import { Failure } from '../../failure.ts';
+import { codedFailure, Failure } from '../../failure.ts';
 import { invalid } from '../../schema/invalid.ts';
 import { isObject, listOf, nonEmptyTextOf, objectsOf, textOf } from '../../schema/untrusted.ts';
 import type { Json } from '../canonical/canonical.ts';
@@ -176,7 +176,7 @@ function unknownResponse(id: string, last: string): Failure {
 
 export function tooLong(most: number): Failure {
   const message = `the conversation has more than ${most} bytes (server.bodyLimit); begin a new one with its summary`;
-  return new Failure('invalid_request', message, { code: 'context_length_exceeded' });
+  return codedFailure('context_length_exceeded', message);
 }
 
 /** The input of a request as items. */

@@ -1,5 +1,5 @@
 import { crc32 } from 'node:zlib';
-import { Failure } from '../../failure.ts';
+import { codedFailure, type Failure } from '../../failure.ts';
 import { tryParseJson } from '../../schema/json.ts';
 import { isObject, objectOf, textOf } from '../../schema/untrusted.ts';
 
@@ -17,9 +17,11 @@ const TEXT = 7;
 const VALUE_BYTES: readonly (number | null)[] = [0, 0, 1, 2, 4, 8, null, null, 8, 16];
 
 function unreadable(what: string): Failure {
-  return new Failure('service_error', 'The provider sent a stream that cannot be read', {
-    ...{ code: 'upstream_answer_unreadable', detail: `event stream: ${what}` },
-  });
+  return codedFailure(
+    'upstream_answer_unreadable',
+    'The provider sent a stream that cannot be read',
+    { detail: `event stream: ${what}` },
+  );
 }
 
 /** Turns frames, wherever their bytes are cut, into server-sent events: https://smithy.io/2.0/aws/amazon-eventstream.html */

@@ -1,4 +1,4 @@
-import { Failure } from '../../../failure.ts';
+import { codedFailure } from '../../../failure.ts';
 import { upstreamFailure } from '../../../routing/upstream-failure.ts';
 import { isObject, listOf } from '../../../schema/untrusted.ts';
 import type { Json } from '../../canonical/canonical.ts';
@@ -96,7 +96,7 @@ export class ChatDecoder extends AnswerDecoder {
     }
     if (FAILED_REASONS.has(reason)) {
       const text = `The provider ended the answer with ${reason}`;
-      throw new Failure('service_error', text, { code: 'upstream_error' });
+      throw codedFailure('upstream_error', text);
     }
     this.#reason = reason;
   }

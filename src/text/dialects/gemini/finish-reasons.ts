@@ -1,4 +1,4 @@
-import { Failure } from '../../../failure.ts';
+import { codedFailure } from '../../../failure.ts';
 import type { FinishReason } from '../../canonical/events.ts';
 
 const REASONS = new Map<string, FinishReason>([
@@ -24,13 +24,10 @@ export function finishReasonOf(raw: string, hasCalls: boolean, message: string):
   const reason = REASONS.get(raw);
   if (reason === undefined) {
     const why = message === '' ? '' : `: ${message}`;
-    throw new Failure(
-      'service_error',
+    throw codedFailure(
+      'upstream_error',
       `The provider ended the answer with ${raw.slice(0, 60)}${why}`,
-      {
-        code: 'upstream_error',
-        detail: raw.slice(0, 60),
-      },
+      { detail: raw.slice(0, 60) },
     );
   }
   return reason === 'stop' && hasCalls ? 'tool-calls' : reason;

@@ -1,4 +1,4 @@
-import { Failure } from '../../../failure.ts';
+import { codedFailure } from '../../../failure.ts';
 import { upstreamFailure } from '../../../routing/upstream-failure.ts';
 import { isObject } from '../../../schema/untrusted.ts';
 import type { Json } from '../../canonical/canonical.ts';
@@ -85,7 +85,7 @@ export class MessagesDecoder extends AnswerDecoder {
     if (this.#blocks > 0 || this.#open !== null) {
       // The client already has a part of the first answer.
       const text = 'The provider restarted its answer after a part of it was sent';
-      throw new Failure('service_error', text, { code: 'stream_restarted' });
+      throw codedFailure('stream_restarted', text);
     }
     this.start(message['id'], message['model']);
     this.#id = message['id'];
