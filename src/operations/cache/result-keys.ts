@@ -3,6 +3,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { codedFailure } from '../../failure.ts';
+import { PNG_PACKER } from '../../images/program-formats.ts';
+import { missingPrograms } from '../../images/programs/run-program.ts';
 import { workerFile } from '../../threads/threads.ts';
 import type { Job } from '../definition/job.ts';
 
@@ -76,6 +78,10 @@ export class ResultKeys {
     // Shortened, because it is in every line of the index.
     const content = Object.entries(images).map(([name, { sha256 }]) => [name, sha256]);
     const parts = [operation, options, content, bounds, taken, this.#versions];
+    // The one program that changes what is written without it.
+    const { effort = 0 } = options as { readonly effort?: number };
+    const isPacked = operation === 'optimize' && effort >= 9 && limits.programs;
+    if (isPacked && missingPrograms(PNG_PACKER) === null) parts.push(PNG_PACKER.label);
     const maker = hashOf(parts).slice(0, 32);
     this.#makers.set(options as object, maker);
     return maker;

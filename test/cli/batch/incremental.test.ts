@@ -7,14 +7,15 @@ import {
   renameSync,
   rmSync,
   statSync,
+  symlinkSync,
   truncateSync,
   utimesSync,
   writeFileSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { delimiter, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { FileRecord } from '../../../src/operations/batch/batch-record.ts';
-import { type Run, temporaryFolder, words } from '../../oriel.ts';
+import { oriel, type Run, temporaryFolder, words } from '../../oriel.ts';
 import { residentCommand } from '../../resident.ts';
 import { linesOf } from '../document.ts';
 import { bytesBelow, contentBelow, filesBelow, folderWith } from '../folder.ts';
@@ -129,6 +130,27 @@ describe('--incremental', () => {
     expect(contentBelow(join(cwd, 'out'))).not.toEqual(first);
     expect(await lines(WEBP, cwd)).toEqual([['in/a.jpg', 'cached']]);
     expect(contentBelow(join(cwd, 'out'))).toEqual(first);
+  });
+
+  it('optimizes PNG again once zopflipng is installed, where the effort asks for it', async () => {
+    const cwd = await folderWith('in/a.png');
+    const programs = temporaryFolder();
+    for (const name of ['prlimit', 'setsid', 'setpriv']) {
+      const found = process.env['PATH']!.split(delimiter).map((folder) => join(folder, name));
+      symlinkSync(found.find(existsSync) ?? '/bin/true', join(programs, name));
+    }
+    // PATH is searched once in a process.
+    const fate = async (effort: number) => {
+      const args = words`optimize in/a.png --out out --incremental --jsonl --effort ${effort}`;
+      return fates(await oriel(args, { cwd, env: { PATH: programs } }))[0]![1];
+    };
+    expect([await fate(9), await fate(9)]).toEqual(['succeeded', 'unchanged']);
+    symlinkSync('/bin/false', join(programs, 'zopflipng'));
+    expect([await fate(9), await fate(9)]).toEqual(['succeeded', 'unchanged']);
+    rmSync(join(cwd, 'out'), { recursive: true });
+    expect(await fate(6)).toBe('succeeded');
+    rmSync(join(programs, 'zopflipng'));
+    expect(await fate(6)).toBe('unchanged');
   });
 
   it('restores all outputs from a copied cache beside a fresh checkout', async () => {
