@@ -249,5 +249,8 @@ export function readBytes(
 }
 
 function tooLarge(server: string, limit: number): Failure {
-  return codedFailure('upstream_answer_too_large', `${server} sent an answer of over ${limit} bytes`);
+  return codedFailure(
+    'upstream_answer_too_large',
+    `${server} sent an answer of over ${limit} bytes`,
+  );
 }

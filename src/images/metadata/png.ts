@@ -1,6 +1,7 @@
 import { ExifEditor } from '../exif/edit.ts';
+import { iptcOf, iptcResource } from '../exif/photoshop.ts';
 import { damagedImage } from '../file-error.ts';
-import type { Warning } from '../output.ts';
+import { distinctWarnings, type Warning } from '../output.ts';
 import { type PngChunk, pngChunk, pngChunks, pngLength, pngOf } from '../png/chunks.ts';
 import { COLOUR_CHUNKS } from '../png/colours.ts';
 import {
@@ -9,9 +10,12 @@ import {
   packetOf,
   rawProfile,
   rawProfileBytes,
+  rawProfileChunk,
   XMP,
 } from '../png/png.ts';
 import { type EditResult, editExif, isStripped, type MetadataEdit } from './edit.ts';
+import { editResources } from './iptc.ts';
+import { changedTexts } from './text-places.ts';
 import { editXmp, withoutGps, XMP_LOST } from './xmp.ts';
 
 /** Chunks of which a change would be seen: of the standard's third edition, and animation. */
@@ -42,8 +46,10 @@ export function editPng(bytes: Uint8Array, edit: MetadataEdit): EditResult {
   const added = [...(exif ? [pngChunk('eXIf', exif)] : []), ...density, ...xmp];
   const others = dpi === undefined ? kept : kept.filter(({ name }) => name !== 'pHYs');
   const png = pngOf([others[0]!, ...added, ...others.slice(1)]);
-  if (edit.strip.has('all')) return { bytes: png, warnings };
-  return { bytes: Buffer.concat([png, bytes.subarray(pngLength(chunks))]), warnings };
+  // A PNG may have two profiles of IPTC.
+  const distinct = distinctWarnings(warnings);
+  if (edit.strip.has('all')) return { bytes: png, warnings: distinct };
+  return { bytes: Buffer.concat([png, bytes.subarray(pngLength(chunks))]), warnings: distinct };
 }
 
 function editedExif(stored: Uint8Array | null, edit: MetadataEdit): Uint8Array | null {
@@ -78,7 +84,36 @@ function editChunk(chunk: PngChunk, edit: MetadataEdit, warnings: Warning[]): Pn
     }
     return xmp === packet ? [chunk] : xmpChunk(xmp);
   }
+  const iptc = changedIptc(chunk, edit, warnings);
+  if (iptc) return iptc;
   return editText(chunk, edit, warnings) ? [chunk] : [];
+}
+
+/** Image resources of a profile of IPTC, which ImageMagick writes with and without them; null for other chunks. */
+function resourcesOf(chunk: PngChunk): Buffer | null {
+  if (PROFILES[rawProfile(chunk) ?? ''] !== 'iptc') return null;
+  const bytes = rawProfileBytes(chunk);
+  return bytes.toString('latin1', 0, 4) === '8BIM' ? bytes : iptcResource(bytes);
+}
+
+/** The records of IPTC of a PNG; null where there are none. */
+export function iptcOfPng(bytes: Uint8Array): Buffer | null {
+  for (const chunk of pngChunks(bytes)) {
+    const resources = resourcesOf(chunk);
+    const records = resources && iptcOf(resources);
+    if (records) return records;
+  }
+  return null;
+}
+
+/** The chunks in place of a profile of IPTC whose texts an edit changes; null for others. */
+function changedIptc(chunk: PngChunk, edit: MetadataEdit, warnings: Warning[]): PngChunk[] | null {
+  const stored = changedTexts(edit, true) && resourcesOf(chunk);
+  if (!stored) return null;
+  const resources = editResources(stored, edit, warnings);
+  const profile = rawProfile(chunk)!;
+  const bytes = profile === '8bim' ? resources : resources && iptcOf(resources);
+  return bytes ? [rawProfileChunk(profile, bytes)] : [];
 }
 
 /** Kinds of metadata that profiles in text chunks are, by the name of the profile. */

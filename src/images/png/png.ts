@@ -164,6 +164,13 @@ export function rawProfileBytes(chunk: PngChunk): Buffer {
   return Buffer.from(parts.slice(2).join(''), 'hex');
 }
 
+/** A profile as text, in lines as ImageMagick writes them. */
+export function rawProfileChunk(profile: string, bytes: Buffer): PngChunk {
+  const digits = bytes.toString('hex').replace(/.{72}/g, '$&\n');
+  const text = `${RAW_PROFILE}${profile}\0\n${profile}\n${String(bytes.length).padStart(8)}\n${digits}\n`;
+  return pngChunk('tEXt', Buffer.from(text, 'latin1'));
+}
+
 /** The EXIF block of a text chunk; null for other text. */
 export function exifOfText(chunk: PngChunk): Uint8Array | null {
   if (!['exif', 'APP1'].includes(rawProfile(chunk) ?? '')) return null;

@@ -9,7 +9,7 @@ import { editAvif } from '../../images/metadata/avif.ts';
 import { type MetadataEdit, STRIP_KINDS } from '../../images/metadata/edit.ts';
 import { photoshopOf } from '../../images/metadata/iptc.ts';
 import { editJpeg } from '../../images/metadata/jpeg.ts';
-import { editPng } from '../../images/metadata/png.ts';
+import { editPng, iptcOfPng } from '../../images/metadata/png.ts';
 import { readTagChange, TAG_NAMES, type TagChange } from '../../images/metadata/tags.ts';
 import { resolveTexts, type TextBlocks } from '../../images/metadata/texts.ts';
 import { editTiff } from '../../images/metadata/tiff.ts';
@@ -85,7 +85,8 @@ export const editMetadata = defineOperation({
 /** Blocks of an image that may hold texts such as keywords. */
 export function textBlocks({ file }: ImageInput, { format, exif, metadata }: Header): TextBlocks {
   const resources = photoshopOf(format, file);
-  return { exif, xmp: metadata.xmp ?? null, iptc: resources && iptcOf(resources) };
+  const iptc = format === 'png' ? iptcOfPng(file) : resources && iptcOf(resources);
+  return { exif, xmp: metadata.xmp ?? null, iptc };
 }
 
 function edited({ file }: ImageInput, { format, metadata }: Header, edit: MetadataEdit) {

@@ -7,6 +7,7 @@ import { segmentOf } from '../../../src/images/jpeg/metadata.ts';
 import { joinJpeg, splitJpeg } from '../../../src/images/jpeg/segments.ts';
 import { iptcTexts } from '../../../src/images/metadata/iptc.ts';
 import { readPacket, xmpTexts, xmpWithTexts } from '../../../src/images/metadata/xmp-packet.ts';
+import { pngChunk, pngChunks, pngOf } from '../../../src/images/png/chunks.ts';
 import { type Files, runBatch } from '../../batch.ts';
 import { quadrants } from '../../fixtures/images.ts';
 
@@ -59,6 +60,32 @@ test('title, caption, keywords, creator and copyright are set, added to and remo
     ...['Description', 'Keywords', 'Creator', 'Copyright'].map((name) => `${name}=`),
   );
   expect(await textsOf(none)).toEqual(FORMATS.map(() => undefined));
+});
+
+test('keywords that ImageMagick wrote into a PNG as profiles change with the others', async () => {
+  // Records: a keyword "old" and a creator "Ann"; the second profile has them without a resource.
+  const records = '1c021900036f6c641c02500003416e6e';
+  const resource = `3842494d0404000000000010${records}`;
+  const profile = (name: string, digits: string) =>
+    pngChunk(
+      'tEXt',
+      Buffer.from(`Raw profile type ${name}\0\n${name}\n      ${digits.length / 2}\n${digits}\n`),
+    );
+  const [head, ...others] = [...pngChunks((await pictures())['a.png']!)];
+  const chunks = [head!, profile('8bim', resource), profile('iptc', records), ...others];
+  const before = { 'a.png': pngOf(chunks) };
+  expect(await textsOf(before)).toEqual([{ keywords: ['old'], creator: 'Ann' }]);
+  const after = await edited(before, 'Keywords+=new', 'Creator=');
+  expect(await textsOf(after)).toEqual([{ keywords: ['old', 'new'] }]);
+  const texts = [...pngChunks(after['a.png']!)].filter(({ name }) => name === 'tEXt');
+  const stored = texts.map(({ data }) =>
+    Buffer.from(String(data).replace(/^[\s\S]*?\d+\n/, ''), 'hex'),
+  );
+  expect(stored.map((bytes) => iptcTexts(bytes.subarray(bytes.indexOf(0x1c))))).toEqual(
+    stored.map(() => expect.objectContaining({ Keywords: ['old', 'new'], Creator: [] })),
+  );
+  expect(stored).toHaveLength(2);
+  expect(await textsOf(await edited(after, 'Keywords='))).toEqual([undefined]);
 });
 
 test('texts of EXIF alone make no XMP and no IPTC', async () => {
