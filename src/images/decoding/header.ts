@@ -5,6 +5,7 @@ import { checkPixels, type Limits } from '../limits.ts';
 import type { Warning } from '../output.ts';
 import { countApngFrames, hasDensity } from '../png/png.ts';
 import { isProgramFormat, READERS } from '../program-formats.ts';
+import type { Size } from '../sizes.ts';
 import { codedColours, colourWarnings, findRawSamples } from './samples.ts';
 import { type InputFormat, sniff, unsupportedMessage } from './sniff.ts';
 import { toneCurveOf } from './tone-curve.ts';
@@ -121,10 +122,7 @@ export function checkFrames(header: Header, limits: Limits): void {
   checkPixels(header, limits);
 }
 
-export interface Size {
-  readonly width: number;
-  readonly height: number;
-}
+export type { Size } from '../sizes.ts';
 
 /** Properties of an image between two steps. Width and height are those of one frame. */
 export type Facts = Readonly<ReturnType<typeof factsOf>>;

@@ -1,5 +1,6 @@
 import { fileFailure } from '../file-error.ts';
 import type { Warning } from '../output.ts';
+import type { Size } from '../sizes.ts';
 import {
   WEBP_FLAG,
   WEBP_HEADER_BYTES,
@@ -19,11 +20,7 @@ const DISPLAYED = new Set(['VP8X', 'VP8 ', 'VP8L', 'ALPH', 'ANIM', 'ANMF', 'ICCP
  * @param size of the picture as stored, for a file that has no extended header yet
  * @throws Failure
  */
-export function editWebp(
-  bytes: Uint8Array,
-  edit: MetadataEdit,
-  size: { readonly width: number; readonly height: number },
-): EditResult {
+export function editWebp(bytes: Uint8Array, edit: MetadataEdit, size: Size): EditResult {
   const { chunks, trailer } = readChunks(bytes);
   const warnings: Warning[] = [];
   const stored = chunks.find(({ name }) => name === 'EXIF')?.data ?? null;
@@ -45,10 +42,7 @@ export function editWebp(
 }
 
 /** Chunks with a header that has the flags of the metadata, if there is a header or any is needed. */
-function extended(
-  chunks: readonly WebpChunk[],
-  size: { width: number; height: number },
-): WebpChunk[] {
+function extended(chunks: readonly WebpChunk[], size: Size): WebpChunk[] {
   const has = (name: string) => chunks.some((chunk) => chunk.name === name);
   const flags =
     (has('ICCP') ? WEBP_FLAG.ICC : 0) |

@@ -12,10 +12,10 @@ export type StoredResult = Pick<JobSuccess, 'originalSize' | 'data' | 'warnings'
 
 /** A file of the user: an input, an output, or both. */
 export interface KnownFile {
-  /** The identity that it had with this content; empty where the content must be compared. */
+  /** Its identity when it had this content; empty if the content must be compared. */
   readonly identity: string;
   readonly sha256: string;
-  /** Undefined for a file that no run with this cache made. */
+  /** Undefined unless a run with this cache made the file. */
   readonly made?: OutputOrigin | undefined;
 }
 
@@ -38,12 +38,12 @@ type Line =
   | readonly ['result', key: string, used: UsedResult]
   | readonly ['used', key: string, minutes: number];
 
-/** The version of the format is in the name: another version ignores the file. */
+/** The name contains the version of the format, so that other versions ignore the file. */
 const NAME = 'index-1.log';
 
 /**
- * The index of a cache: lines of a checksum and JSON. Runs that go on at the same time append to it with one
- * write each, which the kernel does not mix. A line that a killed run or a full disk cut off is ignored.
+ * The index of a cache: lines of a checksum and JSON. Concurrent runs append to it with one write each, which the
+ * kernel does not interleave. Incomplete lines, of a killed run or a full disk, are ignored.
  */
 export class CacheIndex {
   readonly #path: string;
@@ -73,10 +73,10 @@ export class CacheIndex {
     this.#pending.push(lineOf(line));
   }
 
-  /** Appends what was added since the last call. */
+  /** Appends the lines added since the last call. */
   write(): void {
     if (this.#pending.length === 0) return;
-    // A line that was cut off at the end of the file must not take the first of these with it.
+    // The line break separates the first line from an incomplete one at the end of the file.
     const text = `\n${this.#pending.join('\n')}\n`;
     this.lines += this.#pending.length;
     this.#pending = [];
@@ -84,7 +84,7 @@ export class CacheIndex {
     this.bytes += Buffer.byteLength(text);
   }
 
-  /** Replaces the file by the lines that are in memory. */
+  /** Rewrites the file from memory. */
   rewrite(): void {
     const lines = [
       ...[...this.files].map(([path, file]) => lineOf(['file', path, file])),

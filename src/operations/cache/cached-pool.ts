@@ -4,7 +4,7 @@ import type { BatchPool, JobContext } from '../pool/pool.ts';
 import { statAt } from './file-identity.ts';
 import type { ResultCache } from './result-cache.ts';
 
-/** A view of a pool that takes results from a cache, and stores in it those that it had not. */
+/** A view of a pool that reads results from a cache, and adds the missing ones. */
 export function cachedPool(pool: BatchPool, cache: ResultCache): BatchPool {
   const run = async (job: Job, context?: JobContext): Promise<JobResult> => {
     const { source } = job;
@@ -19,7 +19,7 @@ export function cachedPool(pool: BatchPool, cache: ResultCache): BatchPool {
 
     const now = Date.now();
     const before = 'path' in source ? statAt(source.path) : undefined;
-    // The file may change before the thread reads it: only the thread knows what the result was made of.
+    // The file may change before the thread reads it, so only the thread knows which content it has used.
     const result = await pool.run({ ...job, digest: true }, context);
     if (!result.ok || result.inputSha256 === undefined) return result;
     cache.store(maker, result.inputSha256, result);

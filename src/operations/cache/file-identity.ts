@@ -16,8 +16,8 @@ const TICK = 50;
 const COARSE_TICK = 2100;
 
 /**
- * Whether a change after `now` gets another time than the last change before it. Git calls the files of
- * which this is false racy, and compares their content.
+ * Whether a change after `now` would get another time than the last change. If not, Git calls the file racy, and
+ * compares its content.
  *
  * @param now milliseconds since the epoch, before the content was read
  */
@@ -33,7 +33,7 @@ const chunk = Buffer.allocUnsafeSlow(1024 * 1024);
  * Hashes a regular file.
  *
  * @param maxBytes a larger file is not hashed
- * @returns null where it is no readable regular file, is too large, or changes while it is read
+ * @returns null if it is not a readable regular file, is too large, or changes while it is read
  */
 export function digestFile(path: string, maxBytes: number) {
   let descriptor: number | undefined;

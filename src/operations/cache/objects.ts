@@ -2,12 +2,12 @@ import { createHash } from 'node:crypto';
 import * as fs from 'node:fs';
 import { join } from 'node:path';
 
-/** Milliseconds for which a file that the index does not name may belong to a run that goes on. */
+/** How long a file that the index does not name may belong to a run in progress, in milliseconds. */
 const GRACE = 60 * 60 * 1000;
 
 /**
- * Bytes of outputs by their SHA-256. They are copies, never hard links: an output that the user edits in
- * place would change the object with it.
+ * Bytes of outputs by their SHA-256. They are copies, never hard links: editing an output in place must not change the
+ * object.
  */
 export class CacheObjects {
   readonly #folder: string;
@@ -21,7 +21,7 @@ export class CacheObjects {
     return join(this.#folder, sha256.slice(0, 2), sha256);
   }
 
-  /** Bytes whose hash is right; null where there are none. A damaged object is removed. */
+  /** Reads an object; null if it is missing or damaged. A damaged one is removed. */
   read(sha256: string): Uint8Array | null {
     const path = this.#path(sha256);
     let bytes: Uint8Array;
@@ -35,7 +35,7 @@ export class CacheObjects {
     return null;
   }
 
-  /** Not synced to disk: an object that a power cut damages has another hash. */
+  /** Writes an object. It is not synced to disk: after a power cut, its hash shows the damage. */
   write(sha256: string, bytes: Uint8Array): void {
     const path = this.#path(sha256);
     if (fs.existsSync(path)) return;
@@ -54,7 +54,7 @@ export class CacheObjects {
     fs.rmSync(this.#path(sha256), { force: true });
   }
 
-  /** Removes objects that the index lost, and temporary files of killed runs. */
+  /** Removes objects that are not in the index, and temporary files of killed runs. */
   sweep(isKnown: (sha256: string) => boolean): void {
     for (const entry of entriesOf(this.#folder)) {
       const path = join(this.#folder, entry.name);

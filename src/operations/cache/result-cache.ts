@@ -26,25 +26,25 @@ export interface CacheOptions {
   readonly folder: string;
   /** Bytes of objects and index. */
   readonly maxBytes: number;
-  /** Inputs that are larger are not hashed: their job refuses them. */
+  /** Maximum bytes of an input that is hashed: jobs reject larger ones. */
   readonly maxFileBytes: number;
-  /** Never writes. */
+  /** Whether the cache is never written. */
   readonly readOnly?: boolean;
 }
 
-/** Lines that may wait before the index is written, and outputs before their identities are. */
+/** How many lines may be pending before the index is written, and outputs before their identities are. */
 const BATCH = 64;
-/** Minutes after which the use of a result is noted again: noting each use would grow the index. */
+/** How often the use of a result is recorded, in minutes: recording each use would grow the index. */
 const USE_INTERVAL = 60;
-/** Share of the limit that is kept when it is exceeded, so that not every result causes the next clean-up. */
+/** Share of the limit that a clean-up keeps, so that not every new result causes another one. */
 const KEPT_SHARE = 0.9;
 
 /**
  * Results of jobs in a folder, by the hash of the input's bytes, the operation, its options and the versions of
  * the encoders; and the files of the user whose content is known without reading them.
  *
- * Runs may share the folder, on this machine and later by a restored copy. They append to the index and rename
- * objects into place, so none waits for another. What one of them loses, another run does again.
+ * Runs may share the folder, on this machine and later by a restored copy. They append to the index and rename objects
+ * into place, so that none waits for another. Lost results are made again.
  */
 export class ResultCache {
   readonly #folder: string;
@@ -71,7 +71,7 @@ export class ResultCache {
   /**
    * The hash of a file's content. It is read where its identity is unknown or too young.
    *
-   * @returns null where it cannot be read, or where no result is stored and the hash is not needed
+   * @returns null if it cannot be read, or if no result is stored, so that the hash is not needed
    */
   digest(path: string): string | null {
     if (this.#index.results.size === 0) return null;
@@ -87,7 +87,7 @@ export class ResultCache {
     if (!found) return null;
     const identity = isSettled(found.stat, now) ? identityOf(found.stat) : '';
     if (identity !== '' || known?.sha256 !== found.sha256) {
-      // An output that was changed by hand stays an output.
+      // An output that the user changed is still an output.
       this.#index.add('file', name, { identity, sha256: found.sha256, made: known?.made });
     }
     return found.sha256;
@@ -103,7 +103,7 @@ export class ResultCache {
     return found.result;
   }
 
-  /** The result with the bytes of its images; undefined where some were removed. */
+  /** The result with the bytes of its images; undefined if some were removed. */
   load(stored: StoredResult): JobSuccess | undefined {
     const { image, images, ...result } = stored;
     const all: JobImage[] = [];
@@ -139,7 +139,7 @@ export class ResultCache {
   }
 
   /**
-   * Notes the content of an input that a job has read.
+   * Records the content of an input that a job has read.
    *
    * @param before the file's state before the job
    * @param now milliseconds since the epoch, before the job
@@ -155,7 +155,7 @@ export class ResultCache {
   }
 
   /**
-   * Notes an output.
+   * Records an output.
    *
    * @param made with the absolute path of the input
    * @param written undefined for an output that was found with this content
@@ -165,7 +165,7 @@ export class ResultCache {
     const relative = { ...made, source: this.#nameOf(made.source) };
     const name = this.#nameOf(path);
     const identity = written ? '' : (this.#index.files.get(name)?.identity ?? '');
-    // Written at once: the output of a run that is killed now must not count as a file of the user.
+    // Written at once: if the run is killed now, its output must not count as a file of the user.
     this.#index.add('file', name, { identity, sha256, made: relative });
     this.#tryWrite();
     if (!written) return;
@@ -181,12 +181,12 @@ export class ResultCache {
     return { maker, source: resolve(this.#folder, source), sha256: known.sha256 };
   }
 
-  /** Whether a file has this content. Reads it where its identity is unknown. */
+  /** Whether a file has this content. The file is read if its identity is unknown. */
   holds(path: string, { sha256, size }: { readonly sha256: string; readonly size: number }) {
     return statAt(path)?.size === BigInt(size) && this.#digest(path) === sha256;
   }
 
-  /** Writes the index, and removes what exceeds the limit. */
+  /** Writes the index, and removes results beyond the limit. */
   flush(): void {
     if (this.#options.readOnly) return;
     this.#settleOutputs();
@@ -201,7 +201,7 @@ export class ResultCache {
     this.#orForget(() => this.#index.write());
   }
 
-  /** A full disk or missing permission costs results, which the next run makes again, and no output. */
+  /** A full disk or a missing permission loses results, which the next run makes again, but no output. */
   #orForget(write: () => void): void {
     try {
       write();
@@ -210,7 +210,7 @@ export class ResultCache {
     }
   }
 
-  /** Adds the identities of outputs to the index, except for those that a later change could have as well. */
+  /** Adds the identities of outputs to the index, except for those that a later change could share. */
   #settleOutputs(): void {
     const outputs = this.#unsettled;
     this.#unsettled = [];
@@ -226,7 +226,7 @@ export class ResultCache {
 
   /** Removes the least recently used results, files that are gone, and objects without a result. */
   #clean(): void {
-    // Other runs have appended to the file.
+    // Other runs may have appended to the file.
     const index = new CacheIndex(this.#folder);
     for (const name of index.files.keys()) {
       if (!statAt(resolve(this.#folder, name))) index.files.delete(name);

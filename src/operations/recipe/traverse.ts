@@ -122,7 +122,7 @@ interface Level {
   /** Position in the recipe's list. */
   readonly position: number;
   /** Undefined where nothing is resized. */
-  readonly size: { readonly width: number; readonly height: number } | undefined;
+  readonly size: Size | undefined;
   readonly below: Level[];
 }
 

@@ -18,13 +18,14 @@ import {
   uprightTransform,
 } from '../../images/jpeg/transform.ts';
 import type { Warning } from '../../images/output.ts';
+import type { Size } from '../../images/sizes.ts';
 import { number, optional, withDefault } from '../../schema/fields.ts';
 import type { OperationResult } from '../definition/operation.ts';
 import { PLACE, placeOfPaint } from '../definition/step.ts';
 import { stepOperation } from '../definition/step-operation.ts';
 
 /** The bounding box of a rectangle rotated by `angle` degrees, rounded as by libvips. */
-function rotatedSize({ width, height }: { width: number; height: number }, angle: number) {
+function rotatedSize({ width, height }: Size, angle: number) {
   const radians = (angle * Math.PI) / 180;
   const [sine, cosine] = [Math.abs(Math.sin(radians)), Math.abs(Math.cos(radians))];
   return {
