@@ -5,10 +5,10 @@ import { NODE_FLAGS } from './test/node-flags.ts';
 
 /** Long files that mostly wait, for timers, disks and other processes, those that take longest first. */
 export const WAITING = [
-  ...['store/postgres/driver', 'nodes/kill', 'nodes/outage', 'nodes/example', 'text/routing'],
-  ...['ci/action', 'container', 'ci/page', 'store/postgres/pgbouncer', 'media/tasks/after-crash'],
-  ...['text/stored/crash', 'media/kill', 'store/lowdb/driver', 'store/postgres/indexes'],
-  ...['assets/s3/ceph', 'nodes/two-nodes', 'media/tasks/drain', 'media/tasks/disk-full'],
+  ...['store/postgres/driver', 'nodes/kill', 'text/routing', 'ci/action', 'container', 'ci/page'],
+  ...['media/tasks/after-crash', 'nodes/outage', 'store/postgres/pgbouncer', 'text/stored/crash'],
+  ...['media/kill', 'nodes/example', 'store/lowdb/driver', 'store/postgres/indexes'],
+  ...['assets/s3/ceph', 'media/tasks/drain', 'media/tasks/disk-full', 'nodes/two-nodes'],
   ...['media/tasks/restart', 'install', 'readme', 'console/models', 'console/views'],
   ...['administration/providers', 'cli/daemon/doctor', 'store/postgres/database'],
 ].map((name) => `test/${name}.long.test.ts`);
