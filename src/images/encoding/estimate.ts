@@ -25,12 +25,13 @@ const ENCODING: Readonly<
     bytes: (progressive ? 8 : 4) * (deep ? 2 : 1) + (quantised ? 12 : 0),
     microseconds: (effort > 6 ? 0.5 : 0.08) + (quantised ? 0.5 : 0),
   }),
-  webp: ({ effort, lossless }) => ({
-    bytes: lossless ? 26 : 9,
+  // Beside lossy colours, transparency is compressed without loss, frame by frame: 8 bytes if plain, 14 for gradients.
+  webp: ({ effort, lossless, facts: { hasAlpha, frames } }) => ({
+    bytes: lossless ? 26 : 9 + (hasAlpha ? 14 / frames : 0),
     microseconds: (lossless ? 0.3 : 0.1) + effort * 0.04,
   }),
-  avif: ({ effort }, { deep, hasAlpha }) => ({
-    bytes: (deep ? 50 : 34) + (hasAlpha ? 14 : 0),
+  avif: ({ effort, facts }, { deep }) => ({
+    bytes: (deep ? 50 : 34) + (facts.hasAlpha ? 14 : 0),
     microseconds: AVIF_TIME[effort]!,
   }),
   gif: ({ effort }) => ({ bytes: 15, microseconds: 0.2 + effort * 0.15 }),

@@ -1,4 +1,5 @@
 /** Image work that takes far longer than it may, at the built daemon. */
+import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import sharp from 'sharp';
 import { expect, onTestFinished, test } from 'vitest';
@@ -122,6 +123,20 @@ test('that cannot be done within its deadline or memory is refused at once', asy
   expect(memory!.error!.message).toContain('pool.memory');
   expect(time!.error).toMatchObject({ code: 'work_exceeds_deadline' });
   expect(time!.error!.message).toContain('batch.deadline');
+});
+
+test('on a large picture with detailed transparency has the memory that it needs', async () => {
+  const daemon = await startDaemon();
+  const size = { width: 4000, height: 4000 };
+  // Four bits of noise: with eight, the file would be larger than a file may be.
+  const alpha = Buffer.from(randomBytes(size.width * size.height).map((byte) => byte & 0xf0));
+  const image = await sharp({ create: { ...size, channels: 3, background: 'grey' } })
+    .joinChannel(alpha, { raw: { ...size, channels: 1 } })
+    .png({ compressionLevel: 2 })
+    .toBuffer();
+  const key = await newKey(daemon, 'paying');
+  const response = await daemon.request(CONVERT, as(key, formOf([image], { format: 'webp' })));
+  expect(await manifestOf(response)).toMatchObject([{ status: 'succeeded' }]);
 });
 
 // An account's own jobs wait for each other; another's waits for one of them at most.
