@@ -267,6 +267,70 @@ describe('Converse', () => {
     expect(bedrock.bodies).toEqual([]);
   });
 
+  const result = {
+    type: 'search_result',
+    source: 'a',
+    title: 'b',
+    content: [{ type: 'text', text: 'a' }],
+  };
+  it.each<readonly [string, FormatName, object]>([
+    [
+      'has no content',
+      'chat',
+      { messages: said({ type: 'input_audio', input_audio: { data: 'AAAA', format: 'wav' } }) },
+    ],
+    [
+      'has no parts',
+      'gemini',
+      {
+        contents: [
+          { role: 'user', parts: [{ text: 'a' }] },
+          { role: 'model', parts: [{ inlineData: { mimeType: 'image/png', data: PDF } }] },
+          { role: 'user', parts: [{ text: 'b' }] },
+        ],
+      },
+    ],
+    ['type search_result of the messages format', 'messages', { messages: said(result) }],
+    [
+      'type search_result of the messages format',
+      'messages',
+      {
+        tools: [tool],
+        messages: [
+          ...called.slice(0, 2),
+          ...said({ type: 'tool_result', tool_use_id: 'call_1', content: [result] }),
+        ],
+      },
+    ],
+    [
+      'type computer_20250124',
+      'messages',
+      {
+        tools: [
+          {
+            type: 'computer_20250124',
+            name: 'computer',
+            display_width_px: 9,
+            display_height_px: 9,
+          },
+        ],
+      },
+    ],
+    ['has no container', 'messages', { container: 'c' }],
+    ['has no logit_bias', 'chat', { logit_bias: { 1: 2 } }],
+    ['has no prompt', 'responses', { prompt: { id: 'p' } }],
+    [
+      'has no names of participants',
+      'chat',
+      { messages: [{ role: 'user', content: 'a', name: 'Ann' }] },
+    ],
+  ])('is named in refusals: %s, client %s', async (what, client, more) => {
+    const { status, error } = await ask(client, 'nova', more);
+    const format = "the converse format of this model's upstream";
+    expect([status, error?.message]).toEqual([400, expect.stringContaining(what)]);
+    expect(error.message).toContain(format);
+  });
+
   it.each([
     ['max_tokens', 'length'],
     ['guardrail_intervened', 'content_filter'],

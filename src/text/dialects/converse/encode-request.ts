@@ -77,7 +77,7 @@ function outputOf({ reasoning, format }: TextRequest): Json {
 
 function toolConfigOf(request: TextRequest): Json | null {
   const { toolChoice, turns } = request;
-  const given = toolsOnWire(request);
+  const given = toolsOnWire(request, 'converse');
   if (given.length === 0) return null;
   if (toolChoice?.type === 'none') {
     const isUsed = turns.some(({ parts }) => parts.some(({ type }) => type.startsWith('tool-')));

@@ -17,7 +17,7 @@ export function encodeRequest(given: TextRequest, target: Target): Json {
   refuseNativeFields(request, 'messages');
   refuseEmpty(request, 'messages');
   const { system, messages } = encodeTurns(request, target);
-  const tools = toolsOnWire(request);
+  const tools = toolsOnWire(request, 'messages');
   const { cache_control: automaticMark } = request.body;
   const user = endUserOnWire(request, MAX_USER);
   return {

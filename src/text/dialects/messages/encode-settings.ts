@@ -1,4 +1,11 @@
-import type { Json, Part, RequestSetting, TextRequest, Tool } from '../../canonical/canonical.ts';
+import type {
+  DialectName,
+  Json,
+  Part,
+  RequestSetting,
+  TextRequest,
+  Tool,
+} from '../../canonical/canonical.ts';
 import { budgetOf, budgetWithin, LEAST_BUDGET } from '../budgets.ts';
 import { markedBlock } from '../cache-marks.ts';
 import type { Target } from '../dialect.ts';
@@ -133,9 +140,9 @@ function toolOnWire(tool: Tool): Json {
   return markedBlock(own, tool);
 }
 
-/** The tools of a request in the messages format. */
-export function toolsOnWire({ tools }: TextRequest): readonly Json[] {
+/** The tools of a request in the messages format. @param dialect the upstream's, which refusals name */
+export function toolsOnWire({ tools }: TextRequest, dialect: DialectName): readonly Json[] {
   return tools.map((tool: Tool | Extract<Part, { readonly type: 'native' }>) =>
-    tool.type === 'native' ? refuseNative(tool, 'messages', 'tool') : toolOnWire(tool),
+    tool.type === 'native' ? refuseNative(tool, dialect, 'tool') : toolOnWire(tool),
   );
 }

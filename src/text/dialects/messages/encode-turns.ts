@@ -58,8 +58,8 @@ function add({ role, blocks, calls, results }: Message, part: Part, target: Targ
       if (part.text !== '') blocks.push(textBlock(part.text));
       break;
     case 'media':
-      if (role === 'assistant') throw untranslatable(part.path, 'messages');
-      blocks.push(markedBlock(mediaBlock(part), part));
+      if (role === 'assistant') throw untranslatable(part.path, target.dialect);
+      blocks.push(markedBlock(mediaBlock(part, target), part));
       break;
     case 'reasoning': {
       const block = replayedReasoning(part, target);
@@ -68,26 +68,26 @@ function add({ role, blocks, calls, results }: Message, part: Part, target: Targ
     }
     case 'tool-call':
       calls.push(part.id);
-      blocks.push(markedBlock(callBlock(part), part));
+      blocks.push(markedBlock(callBlock(part, target), part));
       break;
     case 'tool-result':
-      results.push({ id: part.callId, block: markedBlock(resultBlock(part), part) });
+      results.push({ id: part.callId, block: markedBlock(resultBlock(part, target), part) });
       break;
     case 'native':
-      refuseNative(part, 'messages');
+      refuseNative(part, target.dialect);
   }
 }
 
-function callBlock(part: ToolCallPart): Json {
+function callBlock(part: ToolCallPart, { dialect }: Target): Json {
   const { id, name } = part;
-  const input = callInput(part, 'messages');
+  const input = callInput(part, dialect);
   return { type: 'tool_use', id: callIdOnWire(id), name: nameOnWire(name), input };
 }
 
-function resultBlock({ callId, content, isError }: ToolResultPart): Json {
+function resultBlock({ callId, content, isError }: ToolResultPart, target: Target): Json {
   const blocks = content.flatMap((part): Json[] => {
-    if (part.type === 'native') return refuseNative(part, 'messages');
-    if (part.type === 'media') return [mediaBlock(part)];
+    if (part.type === 'native') return refuseNative(part, target.dialect);
+    if (part.type === 'media') return [mediaBlock(part, target)];
     return isEmpty(part) ? [] : [textBlock(part.text)];
   });
   return {
@@ -102,11 +102,11 @@ function isEmpty({ text }: TextPart): boolean {
   return text === '';
 }
 
-function mediaBlock(part: MediaPart): Json {
+function mediaBlock(part: MediaPart, { dialect }: Target): Json {
   const { media, source, path } = part;
-  if (media !== 'image' && media !== 'document') throw untranslatable(path, 'messages');
+  if (media !== 'image' && media !== 'document') throw untranslatable(path, dialect);
   if (source.kind === 'file') {
-    throw untranslatable(path, 'messages', 'this provider does not have files of other providers');
+    throw untranslatable(path, dialect, 'this provider does not have files of other providers');
   }
   const title = media === 'document' && part.filename ? { title: part.filename } : {};
   if (source.kind === 'url')
@@ -116,7 +116,7 @@ function mediaBlock(part: MediaPart): Json {
     return { type: media, source: { type: 'base64', media_type: mediaType, data }, ...title };
   }
   if (!mediaType.startsWith('text/')) {
-    throw untranslatable(path, 'messages', `takes PDF and plain text, received ${mediaType}`);
+    throw untranslatable(path, dialect, `takes PDF and plain text, received ${mediaType}`);
   }
   const text = Buffer.from(data, 'base64').toString();
   return { type: media, source: { type: 'text', media_type: 'text/plain', data: text }, ...title };
