@@ -7,6 +7,7 @@ import { askIdentityService as ask, Renewed, refusedIdentity as refused } from '
 import type { Upstream } from '../response.ts';
 import { readProfiles } from './profiles.ts';
 import { type AwsCredentials, signatureHeaders } from './signature.ts';
+import { ssoFields } from './sso.ts';
 
 /** Whose credentials are used. */
 export interface AwsIdentity {
@@ -35,7 +36,8 @@ function staticSession(id?: string, secret?: string, token?: string): AwsSession
 function sessionIn(fields: Readonly<Record<string, unknown>>): AwsSession {
   const { AccessKeyId, SecretAccessKey, Token, SessionToken = Token, Expiration } = fields;
   const [id, secret, token] = [AccessKeyId, SecretAccessKey, SessionToken].map(textOf);
-  const session = { ...staticSession(id, secret, token)!, endsAt: Date.parse(textOf(Expiration)) };
+  const endsAt = typeof Expiration === 'number' ? Expiration : Date.parse(textOf(Expiration));
+  const session = { ...staticSession(id, secret, token)!, endsAt };
   if (/^[\x21-\x7e]+$/.test(session.sessionToken ?? '') && session.endsAt > Date.now())
     return session;
   throw refused('expected credentials that are valid now of the identity service, received others');
@@ -96,13 +98,17 @@ async function fromProfile(
   name: string,
   most = MAX_ROLES,
 ): Promise<AwsSession | null> {
-  const profile = (await readProfiles()).get(name);
+  const profiles = await readProfiles();
+  const profile = profiles.get(name);
   const [id, secret, token, role, file] = [
     ...['aws_access_key_id', 'aws_secret_access_key', 'aws_session_token'],
     ...['role_arn', 'web_identity_token_file'],
   ].map((key) => profile?.get(key));
   const own = staticSession(id, secret, token);
-  if (!role || !profile || most === 0) return own;
+  if (!role || !profile || most === 0) {
+    const fields = own ? null : await ssoFields(profiles, name, context);
+    return fields ? sessionIn(fields) : own;
+  }
   if (file) return assumeRole(context, role, file);
   const other = profile.get('source_profile');
   // A profile may name itself: its own keys take the role.

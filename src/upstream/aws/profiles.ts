@@ -7,11 +7,14 @@ const SECTION = /^\s*\[\s*(?:profile\s+)?([^\]]+?)\s*\]/;
 /** Lines that are indented belong to the setting before them. */
 const SETTING = /^([\w-]+)\s*=\s*(.*?)\s*$/;
 
+export type Profiles = ReadonlyMap<string, ReadonlyMap<string, string>>;
+
 /**
- * Reads the settings of profiles in AWS's shared files, where the credentials file outweighs the config file:
+ * Reads the settings of profiles in AWS's shared files, where the credentials file outweighs the config file, and of sessions as
+ * `sso-session NAME`:
  * https://docs.aws.amazon.com/sdkref/latest/guide/file-format.html
  */
-export async function readProfiles(): Promise<ReadonlyMap<string, ReadonlyMap<string, string>>> {
+export async function readProfiles(): Promise<Profiles> {
   const folder = join(homedir(), '.aws');
   const { AWS_CONFIG_FILE: config, AWS_SHARED_CREDENTIALS_FILE: credentials } = process.env;
   const files = [config || join(folder, 'config'), credentials || join(folder, 'credentials')];

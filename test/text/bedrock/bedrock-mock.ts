@@ -76,6 +76,7 @@ function faultOf(
 export const REGION = 'eu-central-1';
 export const API_KEY = 'bedrock-api-key-5ecre7';
 export const WEB_TOKEN = 'web-identity-5ecre7';
+export const SSO_TOKEN = 'sso-token-5ecre7';
 export const SESSION_TOKEN = 'static-session-5ecre7';
 export const CONTAINER_TOKEN = 'Bearer container-5ecre7';
 
@@ -129,6 +130,14 @@ export async function startBedrock(target: string) {
     if (url === '/container') {
       return isGet && headers.authorization === CONTAINER_TOKEN ? newSession() : null;
     }
+    if (url.startsWith('/sso/')) {
+      const isRole = url === '/sso/federation/credentials?account_id=123456789012&role_name=Dev';
+      if (!isGet || !isRole || headers['x-amz-sso_bearer_token'] !== SSO_TOKEN) return null;
+      const { AccessKeyId, SecretAccessKey, Token, Expiration } = newSession();
+      const given = { accessKeyId: AccessKeyId, secretAccessKey: SecretAccessKey };
+      const expiration = Date.parse(Expiration);
+      return { roleCredentials: { ...given, sessionToken: Token, expiration } };
+    }
     const form = new URLSearchParams(body.toString());
     const isWeb = form.get('Action') === 'AssumeRoleWithWebIdentity';
     const isKnown = isWeb
@@ -150,7 +159,7 @@ export async function startBedrock(target: string) {
     for await (const part of request) parts.push(part as Buffer);
     const body = Buffer.concat(parts);
     const { url = '', headers } = request;
-    if (/^\/(?:latest\/|container|sts)/.test(url)) {
+    if (/^\/(?:latest\/|container|sts|sso)/.test(url)) {
       const answer = mock.identityStatus === 200 ? identity(request, body) : null;
       response.statusCode = answer === null ? Math.max(mock.identityStatus, 401) : 200;
       response.end(typeof answer === 'object' ? JSON.stringify(answer) : answer);

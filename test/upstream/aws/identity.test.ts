@@ -1,4 +1,5 @@
-import { mkdtempSync, writeFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -8,6 +9,7 @@ import type { Upstream } from '../../../src/upstream/response.ts';
 import {
   CONTAINER_TOKEN,
   REGION,
+  SSO_TOKEN,
   startBedrock,
   WEB_TOKEN,
 } from '../../text/bedrock/bedrock-mock.ts';
@@ -75,7 +77,39 @@ role_arn = ${ROLE}
 source_profile = circle
 [profile sso]
 sso_session = x
+[sso-session team]
+sso_start_url = https://team.awsapps.com/start
+sso_region = eu-west-1
+[profile signed]
+sso_session = team
+sso_account_id = 123456789012
+sso_role_name = Dev
+[profile older]
+sso_start_url = https://older.awsapps.com/start
+sso_region = eu-west-1
+sso_account_id = 123456789012
+sso_role_name = Dev
+[profile by-signed]
+role_arn = ${ROLE}
+source_profile = signed
 `;
+
+const SIGNED_IN = {
+  team: { name: 'team', accessToken: SSO_TOKEN, expiresAt: '2999-01-01T00:00:00Z' },
+  older: {
+    ...{ name: 'https://older.awsapps.com/start', accessToken: SSO_TOKEN },
+    expiresAt: '2999-01-01T00:00:00UTC',
+  },
+};
+
+/** Leaves what `aws sso login` does. @param name of the session, or its address */
+function signIn(name: string, token: object): object {
+  const cache = join(folder, '.aws/sso/cache');
+  mkdirSync(cache, { recursive: true });
+  const hash = createHash('sha1').update(name).digest('hex');
+  writeFileSync(join(cache, `${hash}.json`), JSON.stringify(token));
+  return {};
+}
 
 beforeEach(() => {
   for (const name of Object.keys(process.env)) if (/^AWS_/.test(name)) vi.stubEnv(name, '');
@@ -83,6 +117,9 @@ beforeEach(() => {
   const credentials = '[keys]\r\naws_secret_access_key = static/secret+5ecre7\r\n';
   vi.stubEnv('AWS_SHARED_CREDENTIALS_FILE', file('credentials', credentials));
   vi.stubEnv('AWS_EC2_METADATA_DISABLED', 'true');
+  vi.stubEnv('HOME', folder);
+  for (const { name, ...token } of Object.values(SIGNED_IN)) signIn(name, token);
+  vi.stubEnv('AWS_ENDPOINT_URL_SSO', `${bedrock.url}/sso`);
   vi.stubEnv('AWS_ENDPOINT_URL_STS', `${bedrock.url}/sts`);
   file('web-token', `${WEB_TOKEN}\n`);
   Object.assign(bedrock, { given: 0, lifetime: 3600, identityStatus: 200 });
@@ -110,6 +147,9 @@ describe('an identity of AWS', () => {
     ['a profile whose source has a role', () => ({}), 'chain', 2],
     ['a profile that is its own source', () => ({}), 'itself', 1],
     ['a profile with a source of the machine', () => KEYS, 'machine', 1],
+    ['a profile with a sign-in', () => ({}), 'signed', 1],
+    ['a profile with an older sign-in', () => ({}), 'older', 1],
+    ['a profile whose source has a sign-in', () => ({}), 'by-signed', 2],
     ['a web identity', () => WEB, undefined, 1],
     ['a container', container, undefined, 1],
     [
@@ -137,6 +177,17 @@ describe('an identity of AWS', () => {
     ['its profiles are the source of each other', () => ({}), 'circle'],
     ['its source of the machine has none', () => ({}), 'machine'],
     ['its profile has neither keys nor a role', () => ({}), 'sso'],
+    ['nobody is signed in', () => signIn('team', {}), 'signed'],
+    [
+      'its sign-in has ended',
+      () => signIn('team', { ...SIGNED_IN.team, expiresAt: '2020-01-01T00:00:00Z' }),
+      'signed',
+    ],
+    [
+      'its sign-in is refused',
+      () => signIn('team', { ...SIGNED_IN.team, accessToken: 'x' }),
+      'signed',
+    ],
     [
       'its token is another',
       () => ({ ...container(), AWS_CONTAINER_AUTHORIZATION_TOKEN: 'x' }),
