@@ -289,6 +289,18 @@ describe('files', () => {
       body: { error: { code: 'file_not_found' } },
     });
     expect((await other.files.list()).data.map((file) => file.id)).not.toContain(id);
+
+    const { id: response } = await openai().responses.create({ model: 'priced', input: 'mine' });
+    const { id: conversation } = await openai().conversations.create();
+    const more = [{ previous_response_id: response }, { conversation }];
+    const url = '/v1/responses';
+    const lines = more.map((named, index) =>
+      lineOf(`r${index}`, { model: 'priced', input: 'x', ...named }, { url }),
+    );
+    const continued = await createBatch(other, lines, url);
+    const { error_file_id: failures } = await endOf(other, continued.id);
+    const statuses = (await resultsIn(other, failures)).map((one) => one.response.status_code);
+    expect(statuses).toEqual([404, 404]);
   });
 
   it('answers the calls of Anthropic', async () => {

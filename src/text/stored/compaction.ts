@@ -2,6 +2,7 @@ import { objectsOf, textOf } from '../../schema/untrusted.ts';
 import { answerId, answerSeconds } from '../../store/answer-identity.ts';
 import type { Json } from '../canonical/canonical.ts';
 import { invalidAnswer } from '../dialects/answer-errors.ts';
+import { isReference } from '../dialects/responses/item-fields.ts';
 import { isSummary, shownItem } from './history.ts';
 import type { StoredResponses } from './stored-responses.ts';
 
@@ -38,7 +39,7 @@ function asMessage(item: Json): readonly Json[] {
   if (type === 'reasoning') return [];
   if (role !== undefined) return [{ role, content }];
   // Of a provider, which alone can read it.
-  if (String(type).startsWith('compaction')) return [item];
+  if (String(type).startsWith('compaction') || isReference(item)) return [item];
   const { call_id: id, id: _, status: __, encrypted_content: ___, ...rest } = item;
   if (!String(type).endsWith('_output')) {
     const said = textOf(item['arguments']) || textOf(item['input']) || JSON.stringify(rest);

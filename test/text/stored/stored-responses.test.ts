@@ -171,6 +171,14 @@ describe.each(FORMATS)('with a provider of %s, a response', (format) => {
       { type: 'compaction', encrypted_content: expect.stringMatching(/^oriel\.compaction\./) },
     ]);
     expect(JSON.stringify(compacted)).not.toContain('The user is Ada.');
+    const alone = await openai.responses.compact({ model, previous_response_id });
+    expect(alone.output.map(({ type }) => type)).toEqual(['message', 'compaction']);
+    await openai.responses.compact({
+      model,
+      previous_response_id,
+      input: [{ id: 'msg_other' } as never],
+    });
+    expect(JSON.stringify(gateway().upstream.requests.at(-1)!.body)).not.toContain('msg_other');
     const sent = ['I am Ada.', expect.stringContaining('The user is Ada.'), 'Who?'];
     const items = compacted.output as OpenAI.Responses.ResponseInputItem[];
     for (const body of [
@@ -391,4 +399,24 @@ it.each(BAD)('refuses %s of %j', async (param, body, status) => {
   const request = { model: 'to-chat', input: 'x', ...body };
   const failure = await failureOf(openai.post('/responses', { body: request }));
   expect([failure?.[0], failure?.[2]]).toEqual([status, param]);
+});
+
+const label = (length: number) => 'x'.repeat(length);
+it.each([
+  [{ metadata: { a: label(513) } }, 'metadata.a: expected a text of at most 512 characters'],
+  [
+    { metadata: Object.fromEntries(Array.from({ length: 17 }, (_, at) => [`k${at}`, 'v'])) },
+    'metadata: expected an object with at most 16 texts',
+  ],
+  [
+    { items: Array.from({ length: 21 }, () => ({ role: 'user', content: 'x' })) },
+    'items: expected a list of at most 20 items',
+  ],
+  [{ items: [{ role: 'user', content: [[]] }] }, 'items[0].content[0]: expected an object'],
+])('refuses a conversation and says what fits', async (body, message) => {
+  const refused = (await client()).post('/conversations', { body });
+  await expect(refused).rejects.toMatchObject({
+    status: 400,
+    message: expect.stringContaining(message),
+  });
 });

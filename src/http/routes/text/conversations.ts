@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import * as v from 'valibot';
 import { checkedBody } from '../../../schema/body.ts';
+import { field } from '../../../schema/fields.ts';
 import { objectOf } from '../../../schema/untrusted.ts';
 import type { Document } from '../../../store/document.ts';
 import type { KeyHolder } from '../../../store/store.ts';
@@ -11,9 +12,16 @@ import { addEndpoint } from '../../request/endpoint.ts';
 import { deletedShape, seconds } from '../../request/query.ts';
 import { item, itemList, itemQuery, itemsOf, storedOf, unknown } from './responses.ts';
 
-const metadata = v.record(v.string(), v.pipe(v.string(), v.maxLength(512)));
-const labels = v.pipe(metadata, v.maxEntries(16));
-const items = v.pipe(v.array(inputItem), v.maxLength(20));
+const label = field(v.pipe(v.string(), v.maxLength(512)), 'Value of a label.', {
+  expects: 'a text of at most 512 characters',
+});
+const metadata = v.record(v.string(), label);
+const labels = field(v.pipe(metadata, v.maxEntries(16)), 'Labels by name.', {
+  expects: 'an object with at most 16 texts',
+});
+const items = field(v.pipe(v.array(inputItem), v.maxLength(20)), 'Items in their order.', {
+  expects: 'a list of at most 20 items',
+});
 
 const shape = v.object({
   id: v.string(),

@@ -3,6 +3,7 @@ import * as v from 'valibot';
 import type { TextModel } from '../../../config/catalog/catalog.ts';
 import { Failure } from '../../../failure.ts';
 import { invalid } from '../../../schema/invalid.ts';
+import { isObject } from '../../../schema/untrusted.ts';
 import { isBackground } from '../../../text/background/background.ts';
 import type { Json } from '../../../text/canonical/canonical.ts';
 import { TextReport } from '../../../text/canonical/report.ts';
@@ -180,6 +181,9 @@ export function compactionRoute(server: FastifyInstance, context: AppContext): v
     answer: compaction,
     config: { operation: 'chat' },
     handler: async (request: TextHttpRequest, reply) => {
+      // The conversation may be in an earlier response alone.
+      if (isObject(request.body))
+        request.body = { ...request.body, input: request.body['input'] ?? [] };
       dialect.decodeRequest(request.body);
       const whole = (await wholeBody(context, request).catch((error: unknown) => {
         // The provider may keep it.
