@@ -57,7 +57,6 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   'gpt-tokenizer': ['src/threads/count-tokens.ts'],
   svgo: ['src/images/encoding/minify-svg.ts'],
   ccv: ['src/images/focus/faces.ts'],
-  blurhash: ['src/operations/tools/placeholder.ts'],
   thumbhash: ['src/operations/tools/placeholder.ts'],
   // Not imported: they are dependencies only to pin their versions.
   'light-my-request': [],

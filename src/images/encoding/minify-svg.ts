@@ -10,22 +10,17 @@ const LIGHT: readonly PluginConfig[] = [
   ...(['removeEditorsNSData', 'cleanupAttrs', 'removeUnusedNS'] as const),
 ];
 
+const without = (...names: (keyof PresetDefaultOverrides)[]): PresetDefaultOverrides =>
+  Object.fromEntries(names.map((name) => [name, false]));
+
 /** Without plugins that assume valid SVG, or that round curves visibly. */
 const CAUTIOUS: PresetDefaultOverrides = {
-  ...{
-    convertPathData: { makeArcs: { threshold: 0, tolerance: 0 } },
-    mergePaths: false,
-    removeHiddenElems: false,
-  },
-  ...{ inlineStyles: false, removeUnknownsAndDefaults: false },
+  ...without('mergePaths', 'removeHiddenElems', 'inlineStyles', 'removeUnknownsAndDefaults'),
+  convertPathData: { makeArcs: { threshold: 0, tolerance: 0 } },
 };
 
 /** Without plugins that lose what other files refer to: the symbols and views of a sprite, and names of parts. */
-const REFERENCES: PresetDefaultOverrides = {
-  cleanupIds: false,
-  removeHiddenElems: false,
-  removeUselessDefs: false,
-};
+const REFERENCES = without('cleanupIds', 'removeHiddenElems', 'removeUselessDefs');
 
 /** The preset takes a minute for 5000 rules of CSS on 5000 elements, and 13 s to merge 5000 paths. */
 const [MAX_MATCHES, MAX_MERGED, MAX_ELEMENTS] = [1_000_000, 500, 20_000];
@@ -37,12 +32,7 @@ const SIDES = [64, 512] as const;
 const MAX_DIFFERENCE = 16;
 
 /** Bytes of memory and microseconds for each byte of a file, beside those of its drawings. */
-const COST = { bytes: 150, microseconds: 10 };
-
-/** Estimates the work on an SVG image. */
-export function svgWork({ size }: Pick<ImageInput, 'size'>) {
-  return { bytes: size * COST.bytes, milliseconds: 100 + (size * COST.microseconds) / 1000 };
-}
+export const SVG_COST = [150, 10] as const;
 
 /** The size at which the drawings of an image are compared. */
 export function drawnSize({ width, height }: Pick<Header, 'width' | 'height'>) {
@@ -80,7 +70,7 @@ export async function minifySvg(input: ImageInput, header: Header, metadata: Met
   let bytes: Uint8Array = hasScripts ? Buffer.from(text) : new Uint8Array(input.file);
   for (const plugins of attemptsOf(text, metadata === 'all' || metadata === 'copyright')) {
     const svg = minified(text, plugins, text.length <= MAX_REPEATED);
-    const attempt = typeof svg === 'string' ? Buffer.from(svg) : bytes;
+    const attempt = Buffer.from(typeof svg === 'string' ? svg : text);
     if (attempt.length >= bytes.length) continue;
     if (!looksSame(before, await drawn(input, header, attempt))) continue;
     bytes = attempt;
@@ -116,9 +106,7 @@ function attemptsOf(text: string, keepsMetadata: boolean): (readonly PluginConfi
 /** The text of a file in the encoding that it declares. @throws Failure corrupt_image */
 function textOf(file: Uint8Array): string {
   const head = Buffer.from(file.subarray(0, 200)).toString('latin1');
-  const mark = /^(?:\xfe\xff|\xff\xfe)/.exec(head)?.[0];
-  const declared = /^(?:\xef\xbb\xbf)?<\?xml[^>]*?\sencoding\s*=\s*["']([\w-]+)/.exec(head)?.[1];
-  const encoding = mark ? (mark === '\xfe\xff' ? 'utf-16be' : 'utf-16le') : (declared ?? 'utf-8');
+  const [, encoding = 'utf-8'] = /<\?xml[^>]*?\sencoding\s*=\s*["']([\w-]+)/.exec(head) ?? [];
   try {
     return new TextDecoder(encoding, { fatal: true }).decode(file);
   } catch (error) {
@@ -144,10 +132,9 @@ type Drawing = Awaited<ReturnType<typeof drawn>>;
 /** Whether no pixel of a drawing differs visibly. Colours count as much as they are opaque. */
 function looksSame(one: Drawing, other: Drawing): boolean {
   if (!one || !other || one.width !== other.width || one.height !== other.height) return false;
-  return one.rgba.every((level, at) => {
-    const alpha = at | 3;
-    const weigh = ({ rgba }: NonNullable<Drawing>, value: number) =>
-      at === alpha ? value : (value * rgba[alpha]!) / 255;
-    return Math.abs(weigh(one, level) - weigh(other, other.rgba[at]!)) <= MAX_DIFFERENCE;
-  });
+  const weighed = (rgba: Buffer, at: number) =>
+    (at & 3) === 3 ? rgba[at]! : (rgba[at]! * rgba[at | 3]!) / 255;
+  return one.rgba.every(
+    (_, at) => Math.abs(weighed(one.rgba, at) - weighed(other.rgba, at)) <= MAX_DIFFERENCE,
+  );
 }

@@ -46,10 +46,9 @@ export function editPng(bytes: Uint8Array, edit: MetadataEdit): EditResult {
   const added = [...(exif ? [pngChunk('eXIf', exif)] : []), ...density, ...xmp];
   const others = dpi === undefined ? kept : kept.filter(({ name }) => name !== 'pHYs');
   const png = pngOf([others[0]!, ...added, ...others.slice(1)]);
+  const rest = edit.strip.has('all') ? [] : [bytes.subarray(pngLength(chunks))];
   // A PNG may have two profiles of IPTC.
-  const distinct = distinctWarnings(warnings);
-  if (edit.strip.has('all')) return { bytes: png, warnings: distinct };
-  return { bytes: Buffer.concat([png, bytes.subarray(pngLength(chunks))]), warnings: distinct };
+  return { bytes: Buffer.concat([png, ...rest]), warnings: distinctWarnings(warnings) };
 }
 
 function editedExif(stored: Uint8Array | null, edit: MetadataEdit): Uint8Array | null {

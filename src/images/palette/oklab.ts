@@ -14,7 +14,8 @@ export interface Srgb {
   blue: number;
 }
 
-const LINEAR_BY_LEVEL = Float64Array.from({ length: 257 }, (_, level) => {
+/** Light of each level; the last again, for interpolation. */
+export const LINEAR_BY_LEVEL = Float64Array.from({ length: 257 }, (_, level) => {
   const encoded = Math.min(level, 255) / 255;
   return encoded <= 0.04045 ? encoded / 12.92 : ((encoded + 0.055) / 1.055) ** 2.4;
 });

@@ -23,10 +23,9 @@ export function supportedFormats() {
       return { format, extensions, read: 'libvips', write, missing: null };
     }),
     ...['svg', 'bmp', 'ico'].map((format) => {
-      const isSvg = format === 'svg';
-      const read = isSvg ? 'libvips, with --allow-svg' : 'oriel';
-      const write = isSvg ? 'svgo, from SVG' : null;
-      return { format, extensions: [format], read, write, missing: null };
+      const svg = { read: 'libvips, with --allow-svg', write: 'svgo, from SVG' };
+      const support = format === 'svg' ? svg : { read: 'oriel', write: null };
+      return { format, extensions: [format], ...support, missing: null };
     }),
     ...Object.entries(READERS).map(([format, reader]) => {
       const write = format === 'jxl' ? pathOf(JXL_WRITER) : null;

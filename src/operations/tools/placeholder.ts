@@ -3,6 +3,7 @@ import { readHeader } from '../../images/decoding/header.ts';
 import { readRaw, reducedRgba, type Samples, start } from '../../images/decoding/pixels.ts';
 import { openInEightBits } from '../../images/decoding/true-colours.ts';
 import type { ImageInput } from '../../images/input.ts';
+import { blurHash } from '../../images/palette/blurhash.ts';
 import { quantise } from '../../images/palette/quantise.ts';
 import { integer, withDefault } from '../../schema/fields.ts';
 import { defineOperation } from '../definition/operation.ts';
@@ -47,20 +48,17 @@ export const placeholder = defineOperation({
     const image = await openInEightBits(input, header);
     const raster = await readRaw(reducedRgba(image.autoOrient(), SIDE));
     // Imported here, because the command line loads this file for every command.
-    const [{ encode }, { rgbaToThumbHash }] = await Promise.all([
-      import('blurhash'),
-      import('thumbhash'),
-    ]);
+    const { rgbaToThumbHash } = await import('thumbhash');
     const [across, down] = components.split('x').map(Number) as [number, number];
     const colour = quantise(raster.data, 1)[0]?.hex;
-    const opaque = onWhite(raster);
+    const opaque = { ...raster, data: onWhite(raster) };
     const thumbhash = rgbaToThumbHash(raster.width, raster.height, raster.data);
     return {
       data: {
         width,
         height,
         ...(colour !== undefined && { color: colour }),
-        blurhash: encode(opaque, raster.width, raster.height, across, down),
+        blurhash: blurHash(opaque, across, down),
         thumbhash: Buffer.from(thumbhash).toString('base64'),
         ...(dataUrl !== 'none' && { dataUrl: await dataUrlOf(input, raster, dataUrl, side) }),
       },
