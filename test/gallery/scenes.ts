@@ -124,6 +124,14 @@ async function dusty(image: Sharp): Promise<Sharp> {
 }
 
 /** Writes the inputs of the gallery's commands. */
+/** An SVG with what editors add to it. */
+function asEdited(svg: string): string {
+  const comment = '<!-- Generator: an editor, SVG export plug-in. Version 6.00 Build 0 -->';
+  const metadata =
+    '<metadata>Untitled, saved as optimised by the editor of the examples</metadata>';
+  return `<?xml version="1.0" encoding="utf-8"?>\n${comment}\n${svg.replace('>', `>\n  ${metadata}\n`)}`;
+}
+
 export async function writeScenes(folder: string): Promise<void> {
   const writeBytes = (name: string, bytes: Uint8Array): void => {
     const path = join(folder, name);
@@ -146,5 +154,6 @@ export async function writeScenes(folder: string): Promise<void> {
   writeBytes('phone/hdr.jpg', await ultraHdr({ width: 960, height: 640 }));
   writeBytes('documents/report.pdf', pdf(300, 400, PAGE));
   await write('heart.png', sharp(Buffer.from(HEART)).png());
+  writeBytes('icons-of-an-editor/logo.svg', Buffer.from(asEdited(LOGO)));
   await write('logo.png', sharp(Buffer.from(LOGO)).png());
 }

@@ -130,6 +130,18 @@ export const TASKS: Readonly<Record<string, Task>> = {
   'A shape cut out': { name: 'mask', before: 'photos/night.jpg', after: 'shaped/night.webp' },
   'A logo on a background': { name: 'flat', before: 'logo.png', after: 'flat/logo.jpg' },
   'Portraits by the face': { name: 'face', before: 'people/hill.jpg', after: 'faces/hill.jpg' },
+  'A focal point': { name: 'focus', before: 'people/hill.jpg', after: 'tall/hill.jpg' },
+  'SVG for the web': {
+    name: 'svg',
+    before: 'icons-of-an-editor/logo.svg',
+    after: 'icons/logo.svg',
+    check(folder) {
+      const [before, after] = ['icons-of-an-editor', 'icons'].map((name) => {
+        return statSync(join(folder, name, 'logo.svg')).size;
+      });
+      expect(after).toBeLessThan(before! * 0.6);
+    },
+  },
   'HDR photographs of phones': {
     name: 'hdr',
     before: 'phone/hdr.jpg',

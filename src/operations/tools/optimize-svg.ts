@@ -20,14 +20,8 @@ export async function optimizeSvg(input: ImageInput, header: Header, options: En
   const chosen: Attempt = { format: 'svg', ...(isKept && { original: true }), size };
   const { targetSize = size } = options;
   const reached = size <= targetSize;
-  const missed: Warning = {
-    code: 'target_not_reached',
-    message: `the smallest output has ${size} bytes, more than the target of ${targetSize}`,
-  };
+  const message = `the smallest output has ${size} bytes, more than the target of ${targetSize}`;
+  const missed: Warning[] = reached ? [] : [{ code: 'target_not_reached', message }];
   const data: Search = { chosen, tried: [chosen], ...(isSearched(options) && { reached }) };
-  return {
-    image,
-    data,
-    warnings: [...warnings, ...ignoredSettings('svg', options), ...(reached ? [] : [missed])],
-  };
+  return { image, data, warnings: [...warnings, ...ignoredSettings('svg', options), ...missed] };
 }

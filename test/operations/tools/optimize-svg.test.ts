@@ -99,6 +99,15 @@ test('what other files and moments need stays: symbols, names of views, animatio
   for (const name of Object.keys(files)) expect(text(name), name).not.toContain('by hand');
 });
 
+test('an SVG that cannot reach --target-size fails, and settings that it lacks are ignored', async () => {
+  const files = { 'a.svg': svg(`${WASTE}${SQUARE}`) };
+  const missed = await runBatch([...ARGUMENTS, '--target-size', '9B'], files);
+  expect(missed.record('a.svg').error!.code).toBe('target_not_reached');
+  expect(missed.code).toBe(1);
+  const ignored = await runBatch([...ARGUMENTS, '--quality', '50'], files);
+  expect(ignored.warnings('a.svg')).toEqual(['quality_ignored']);
+});
+
 test('--metadata copyright keeps the metadata of an SVG, and by default it is removed', async () => {
   const file = svg(`<metadata>CC BY 4.0</metadata>${WASTE}${SQUARE}`);
   const kept = await runOne([...ARGUMENTS, '--metadata', 'copyright'], file, 'a.svg');
