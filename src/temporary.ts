@@ -1,11 +1,31 @@
-import { lstatSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { lstatSync, mkdtempSync, readdirSync, readlinkSync, rmSync } from 'node:fs';
+import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** Names of temporary files and folders. Each contains the process ID of its run. */
-const TEMPORARY = /^(?:\.oriel-(\d+)-\d+\.tmp|oriel-[a-z]+-(\d+)-\w{6})$/;
+/** Names of temporary files and folders. Each contains the place and the process ID of its run. */
+const TEMPORARY = /^(?:\.oriel-(\w*)-(\d+)-\w+\.tmp|oriel-[a-z]+-(\w*)-(\d+)-\w{6})$/;
 
-export const temporaryName = (number: number) => `.oriel-${process.pid}-${number}.tmp`;
+/** Milliseconds after which nobody writes a temporary file any more. */
+const ABANDONED_MS = 24 * 3600_000;
+
+let placeHere: string | undefined;
+
+/** Tells machines and containers apart: a process ID means another process, or none, in another one. */
+function place(): string {
+  if (placeHere !== undefined) return placeHere;
+  let namespace = '';
+  try {
+    namespace = readlinkSync('/proc/self/ns/pid');
+  } catch {
+    // Not Linux.
+  }
+  placeHere = `${hostname()}${namespace}`.replaceAll(/\W/g, '').slice(-48);
+  return placeHere;
+}
+
+/** A name for a temporary file of this run. @param name of word characters, once for each folder */
+export const temporaryName = (name: number | string) =>
+  `.oriel-${place()}-${process.pid}-${name}.tmp`;
 
 /** Whether a process with this ID exists. */
 export function isAlive(pid: number): boolean {
@@ -21,14 +41,19 @@ export function isAlive(pid: number): boolean {
 /** Removes the temporary files of killed runs from a folder. @param ended a process that is done with its own */
 export function removeTemporaries(folder: string, ended?: number): void {
   for (const name of readdirSync(folder)) {
-    const [, file, directory] = TEMPORARY.exec(name) ?? [];
-    const pid = file ?? directory;
-    if (pid === undefined || (Number(pid) !== ended && isAlive(Number(pid)))) continue;
+    const match = TEMPORARY.exec(name);
+    if (!match) continue;
+    const isFolder = match[4] !== undefined;
+    const [from, pid] = [match[1] ?? match[3], Number(match[2] ?? match[4])];
+    const isHere = from === place();
+    if (isHere && pid !== ended && isAlive(pid)) continue;
     const path = join(folder, name);
+    const found = lstatSync(path, { throwIfNoEntry: false });
+    // A run elsewhere may be alive, and may use a folder for long without changing it.
+    if (!isHere && (isFolder || !found || found.mtimeMs > Date.now() - ABANDONED_MS)) continue;
     // In a shared folder, another user could replace a file of theirs by a link before it is removed.
-    const owner = lstatSync(path, { throwIfNoEntry: false })?.uid;
-    if (owner === (process.getuid?.() ?? owner))
-      rmSync(path, { force: true, recursive: directory !== undefined, maxRetries: 3 });
+    if (found?.uid === (process.getuid?.() ?? found?.uid))
+      rmSync(path, { force: true, recursive: isFolder, maxRetries: 3 });
   }
 }
 
@@ -47,7 +72,7 @@ export function removeTemporaryFolders(ended?: number): void {
  */
 export function makeTemporaryFolder(purpose: string) {
   removeTemporaries(tmpdir());
-  const path = mkdtempSync(join(tmpdir(), `oriel-${purpose}-${process.pid}-`));
+  const path = mkdtempSync(join(tmpdir(), `oriel-${purpose}-${place()}-${process.pid}-`));
   const remove = () => {
     process.off('exit', remove);
     rmSync(path, { recursive: true, force: true, maxRetries: 3 });

@@ -39,7 +39,7 @@ export function contentBelow(folder: string): Map<string, string> {
 
 /** The files below a folder that an unfinished run would leave. */
 export function temporariesBelow(folder: string): string[] {
-  return filesBelow(folder).filter((path) => /\.oriel-\d/.test(path));
+  return filesBelow(folder).filter((path) => /\.oriel-.*\.tmp$/.test(path));
 }
 
 /** The size of all files below a folder. */

@@ -35,7 +35,7 @@ it.each<
       running.child.kill('SIGKILL');
       await running.ended;
       for (const [name, content] of contentBelow(join(cwd, 'out'))) {
-        if (name.startsWith('.')) expect(name).toMatch(/^\.oriel-\d+-\d+\.tmp$/);
+        if (name.startsWith('.')) expect(name).toMatch(/^\.oriel-\w+-\d+-\d+\.tmp$/);
         else expect([name, content === undisturbed.get(name)]).toEqual([name, true]);
       }
     }

@@ -14,6 +14,7 @@ import {
 import { join } from 'node:path';
 import sharp from 'sharp';
 import { describe, expect, it } from 'vitest';
+import { temporaryName } from '../../src/temporary.ts';
 import { handOver, oriel, shell, temporaryFolder, words } from '../oriel.ts';
 import { residentCommand } from '../resident.ts';
 import { linesOf, outcomes } from './document.ts';
@@ -501,22 +502,26 @@ describe('an output that cannot be written', () => {
 });
 
 describe('temporary files of a killed run', () => {
-  it('are removed by the next run in that folder, and those of a running one are kept', async () => {
+  it('are removed by the next run in that folder, and those of running ones and of other containers are kept', async () => {
     const cwd = temporaryFolder();
     await writePhotographs(cwd, ['a.jpg', 'sub/b.jpg', 'other/c.jpg']);
     const dead = spawnSync('true').pid;
     const living = process.pid;
-    const names = [`.oriel-${dead}-1.tmp`, `.oriel-${living}-7.tmp`, '.oriel-x-1.tmp', '.oriel'];
+    const [, place] = temporaryName(0).split('-');
+    const elsewhere = [1, 2].map((number) => `.oriel-container4026531999-${dead}-${number}.tmp`);
+    const kept = [`.oriel-${place}-${living}-7.tmp`, '.oriel-x-1.tmp', '.oriel', elsewhere[0]!];
+    const names = [...kept, `.oriel-${place}-${dead}-1.tmp`, elsewhere[1]!];
     for (const folder of ['', 'sub', 'other']) {
       for (const name of names) writeFileSync(join(cwd, folder, name), 'unfinished');
+      const yesterday = Date.now() / 1000 - 25 * 3600;
+      utimesSync(join(cwd, folder, elsewhere[1]!), yesterday, yesterday);
     }
     const run = await resident(words`convert --format webp a.jpg sub/b.jpg -q`, { cwd });
     expect(run).toMatchObject({ status: 0, stderr: '' });
     const left = (folder: string) =>
       filesBelow(join(cwd, folder)).filter((name) => /^\.oriel/.test(name));
-    const kept = ['.oriel', `.oriel-${living}-7.tmp`, '.oriel-x-1.tmp'].sort();
-    expect(left('')).toEqual(kept);
-    expect(left('sub')).toEqual(kept);
+    expect(left('')).toEqual([...kept].sort());
+    expect(left('sub')).toEqual([...kept].sort());
     expect(left('other')).toEqual([...names].sort());
   });
 });

@@ -1,6 +1,7 @@
 import { appendFileSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
+import { temporaryName } from '../../temporary.ts';
 import type { JobImage, JobSuccess } from '../definition/job.ts';
 import type { SomeImages } from '../definition/operation.ts';
 
@@ -92,7 +93,7 @@ export class CacheIndex {
     ];
     this.#pending = [];
     const text = lines.map((line) => `${line}\n`).join('');
-    const temporary = join(this.#folder, `.oriel-${process.pid}-index.tmp`);
+    const temporary = join(this.#folder, temporaryName('index'));
     writeFileSync(temporary, text);
     renameSync(temporary, this.#path);
     this.lines = lines.length;

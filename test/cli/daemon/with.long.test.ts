@@ -234,7 +234,7 @@ describe('signals', () => {
   it('that kill it leave a folder, which the next run removes', async () => {
     const { tmp, ended } = startWith(['--', 'sh', '-c', 'kill -KILL $PPID']);
     await ended;
-    expect(readdirSync(tmp)).toEqual([expect.stringMatching(/^oriel-with-\d+-/)]);
+    expect(readdirSync(tmp)).toEqual([expect.stringMatching(/^oriel-with-\w+-\d+-/)]);
     await runWith(['--', 'true'], { env: { TMPDIR: tmp } });
     expect(readdirSync(tmp)).toEqual([]);
   });
