@@ -92,7 +92,13 @@ async function runOnce(run: ImageRun): Promise<number> {
   const sources = run.accepts ? images.filter(run.accepts) : images;
   if (sources.length === 0 && !run.accepts) printStderr('oriel: no image was found');
   const inputs = selectInputs(run, sources);
-  if (inputs.length === 0) return 1;
+  if (inputs.length === 0) {
+    const quiet = { ...choices, run: { ...choices.run, quiet: true } };
+    // A script that reads the document needs one without results too.
+    if (choices.run.json && !run.failed)
+      await runPlanned(operation, [], {}, quiet, reporter(run), incremental);
+    return 1;
+  }
   const names = nameOutputs(run, inputs);
   const planned = plan(inputs, names, choices, operation, incremental);
   const sink = await chooseSink(operation, names, choices, incremental);

@@ -293,6 +293,10 @@ describe('input folders', () => {
         stderr: 'oriel: no image was found\n',
       });
     }
+    const args = words`convert --format png --json --zip all.zip -r .`;
+    const { status, out } = await resident(args, { cwd });
+    expect([status, JSON.parse(out).summary.total]).toEqual([1, 0]);
+    expect(filesBelow(cwd)).toEqual(['notes.txt']);
   });
 });
 
