@@ -60,8 +60,11 @@ export class Routing {
 
   /** Milliseconds until an account may try a route; 0 for now. @param accountId null for any without failures */
   remainingCooldown({ name, route }: RouteCandidate<Route>, accountId: string | null): number {
-    const provider = this.#config().providers[route.provider];
-    const circuit = this.#circuits.remainingCooldown(name, accountId);
+    const { providers, routing } = this.#config();
+    const provider = providers[route.provider];
+    // A reload may have disabled cooldowns while some last.
+    const never = routing.cooldown.after === 0;
+    const circuit = never ? 0 : this.#circuits.remainingCooldown(name, accountId);
     return provider === undefined
       ? circuit
       : Math.max(circuit, this.#keys.remaining(name, provider, accountId));
@@ -69,7 +72,7 @@ export class Routing {
 
   /** The routes that rest now. */
   restingRoutes(): Iterable<RestingRoute> {
-    return this.#resting.now();
+    return this.#config().routing.cooldown.after === 0 ? [] : this.#resting.now();
   }
 
   restingKeys(): Iterable<RestingKey> {
@@ -219,7 +222,8 @@ export class Routing {
       if (hasKey) continue;
       const retries = isRetried ? routing.retries : 0;
       if (!isRetriable(failure) || attempts > retries) return failure;
-      if (this.#circuits.remainingCooldown(name, accountId) > 0) return failure;
+      const isOpen = this.#circuits.remainingCooldown(name, accountId) > 0;
+      if (isOpen && cooldown.after > 0) return failure;
       const isLast = candidate === request.candidates.at(-1);
       if (!isLast && this.remainingCooldown(candidate, accountId) > 0) return failure;
       if (!(await waitBeforeRetry(attempts, failure, request))) return failure;
