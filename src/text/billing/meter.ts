@@ -158,7 +158,12 @@ function meterOf(
   /** Reports at the start of an answer count no output: without its end the observed output counts. */
   function usageOf(answer: ObservedAnswer, index: number, isCut: boolean): Usage {
     const { usage, isFinished, outputTokens } = answer;
-    if (usage !== null && isFinished) return usage;
+    if (usage !== null && isFinished) {
+      if (usage.input > 0 && usage.output > 0) return usage;
+      // Some providers report only one of the counts, or the other is no integer.
+      const seen = estimateOf(index, outputTokens);
+      return { ...usage, input: usage.input || seen.input, output: usage.output || seen.output };
+    }
     const own = (isCut ? cutUsageOf : estimateOf)(index, outputTokens);
     return usage === null ? own : { ...usage, output: Math.max(usage.output, own.output) };
   }

@@ -150,8 +150,8 @@ export type Ability =
 
 /** How a relay reads the answers that it passes on. */
 export interface AnswerObserver {
-  /** Strings of which each event that `observe` must see contains one: most events need not be parsed. */
-  readonly markers: readonly string[];
+  /** Patterns of which each event that `observe` must see has one: most events need not be parsed. */
+  readonly markers: readonly (string | RegExp)[];
   /** Why answers ended, in the provider's words, as an event or a whole answer says; empty where it does not. */
   finishReasons(body: Json): readonly string[];
   /** Counts the events in whole frames that hold output: not comments, pings or empty events. */

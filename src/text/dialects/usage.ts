@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { countOf, objectOf } from '../../schema/untrusted.ts';
+import { countOf, isObject, objectOf } from '../../schema/untrusted.ts';
 import { usageEntries } from '../../schema/usage.ts';
 import type { Json } from '../canonical/canonical.ts';
 import type { Usage } from '../canonical/events.ts';
@@ -35,16 +35,40 @@ export function hourlyWritesOf(details: Json): number | null {
   return countOf(objectOf(details['cache_creation_token_details'])['ephemeral_1h_input_tokens']);
 }
 
+/** Members of usage that count tokens; others are costs, times and names. */
+const COUNT = /_tokens$|TokenCount$/;
+
+/**
+ * Replaces counts in a provider's usage that are no integers, at any depth. In place, as `completeUsage`.
+ *
+ * @param known counts by their names, also for those that are null; others become 0
+ * @returns whether there were any
+ */
+export function repairCounts(native: Json, known: Json = {}): boolean {
+  const own = native as Record<string, unknown>;
+  let repaired = false;
+  for (const name in own) {
+    const value = own[name];
+    if (isObject(value)) {
+      repaired = repairCounts(value) || repaired;
+    } else if (COUNT.test(name) && countOf(value) === null && (value !== null || name in known)) {
+      own[name] = known[name] ?? 0;
+      repaired = true;
+    }
+  }
+  return repaired;
+}
+
 /**
  * Adds those of the six integers that a provider's usage lacks. In place, since an answer is parsed for
  * one client alone and a copy takes 3 µs.
  *
- * @returns whether it lacked any
+ * @returns whether it lacked any, or had counts that are no integers
  */
 export function completeUsage(native: Json, usage: Usage): boolean {
   const integers = integersOf(usage);
   const own = native as Record<string, unknown>;
-  let lacked = false;
+  let lacked = repairCounts(native, integers);
   for (const name in integers) {
     if (countOf(own[name]) !== null) continue;
     own[name] = integers[name as keyof typeof integers];

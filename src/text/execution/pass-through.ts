@@ -101,6 +101,11 @@ async function passWhole(
   const { usage, body } = observeWhole(dialect, await readJson(exchange));
   if (trace !== null) recordAnswer(trace, dialect, body);
   if (usage) tracker.reportUsage(usage);
+  // Without a count of the provider's the output is counted.
+  if (!usage?.output) {
+    const context = { provider: target.provider, toolName: String };
+    dialect.decodeEvents(context, (event) => tracker.addEvent(event, 0)).whole(body);
+  }
   tracker.finishAnswer();
   if (publicModel !== null) renameModel(body, dialect.modelPaths, publicModel);
   reportStored(execution, dialect, body);

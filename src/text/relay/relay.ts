@@ -6,7 +6,7 @@ import type { UpstreamResponse } from '../../upstream/response.ts';
 import type { UsageTracker } from '../billing/usage-tracker.ts';
 import type { Json } from '../canonical/canonical.ts';
 import type { Usage } from '../canonical/events.ts';
-import { truncatedAnswer } from '../dialects/answer-errors.ts';
+import { invalidAnswer, truncatedAnswer } from '../dialects/answer-errors.ts';
 import type { Dialect, EncodeContext, Observation } from '../dialects/dialect.ts';
 import type { Drain } from './drains.ts';
 import type { FrameWriter } from './guarded-stream.ts';
@@ -18,6 +18,9 @@ import { readUntil } from './upstream-response.ts';
 const MAX_HELD_BYTES = 1024 * 1024;
 
 const DATA_LINE = /(?:^|[\r\n])data/;
+
+/** A line of data that does not begin and end as a JSON object: parsing an event takes 1 µs, this 0.2. */
+const NO_OBJECT = /^data(?!: ?\{.*\}$)/m;
 
 const END_OF_LINE = /\r\n|\n|\r/;
 
@@ -67,6 +70,9 @@ export class Relay {
   committed = false;
   /** Whether the answer has output, or its end. */
   #hasOutput = false;
+  /** Whether the list of the model's output had an item. */
+  #hasChoice = false;
+  readonly #choice: RegExp;
   /** Frames before the first output. */
   #held: Buffer[] = [];
   #heldBytes = 0;
@@ -86,6 +92,7 @@ export class Relay {
         ? new ChunkRenamer(model, path![0]!)
         : null;
     this.#open = context.request.n ?? 1;
+    this.#choice = new RegExp(`"${dialect.answerKey}"\\s*:\\s*\\[\\s*[^\\]\\s]`);
   }
 
   async run(exchange: UpstreamResponse): Promise<void> {
@@ -138,9 +145,10 @@ export class Relay {
     const { dialect, tracker } = this.#options;
     tracker.addFrames(dialect.countOutput(received));
     this.#hasOutput ||= dialect.hasOutput(received);
+    this.#hasChoice ||= this.#choice.test(received);
     const bytes = this.#chunks?.rename(received) ?? received;
     const named = bytes === received ? frames : Buffer.from(bytes, 'latin1');
-    if (!this.#hasMarker(bytes))
+    if (!this.#hasMarker(bytes) && !NO_OBJECT.test(bytes))
       return this.#write(this.#tail === '' ? named : this.#afterTail(named.toString()));
     let passed = '';
     for (const frame of named.toString().split(BLANK_LINE)) {
@@ -170,8 +178,9 @@ export class Relay {
   }
 
   #hasMarker(bytes: string): boolean {
-    for (const marker of this.#options.dialect.markers) if (bytes.includes(marker)) return true;
-    return false;
+    return this.#options.dialect.markers.some((marker) =>
+      typeof marker === 'string' ? bytes.includes(marker) : marker.test(bytes),
+    );
   }
 
   #write(frames: Buffer | string): boolean {
@@ -204,9 +213,10 @@ export class Relay {
   /** Returns the frame as it is passed on, or the failure that it reports. */
   #observe(frame: string): string | Failure {
     const { dialect, model, trace, onAnswer } = this.#options;
-    const data = dataIn(frame);
+    const data = dataIn(frame).trimEnd();
     const whole = `${frame}\n\n`;
     if (data === dialect.endMarker) {
+      if (!this.#hasChoice) return invalidAnswer(`an answer without ${dialect.answerKey}`);
       // An answer may end without a finish reason.
       this.#finished = true;
       this.#ended = true;
@@ -214,19 +224,20 @@ export class Relay {
     }
     // Some upstreams of dialects without an end marker send chat's.
     if (data === DONE) return '';
-    const event = data === '' ? undefined : tryParseJson(data);
-    if (typeof event !== 'object' || event === null) return whole;
-    this.#first ??= event as Json;
+    if (data === '') return whole;
+    const event = tryParseJson(data);
+    if (!isObject(event)) return invalidAnswer('an event that is no JSON object');
+    this.#first ??= event;
     if (trace !== null) {
       const replaced = this.#chunks?.replaced ?? null;
       if (replaced !== null) trace.named(nonEmptyTextOf(tryParseJson(replaced)));
-      recordAnswer(trace, dialect, event as Json);
+      recordAnswer(trace, dialect, event);
     }
-    const renamed = model !== null && renameModel(event as Json, dialect.modelPaths, model);
-    const seen = dialect.observe(event as Json, this.#usage);
-    const { response } = event as Json;
+    const renamed = model !== null && renameModel(event, dialect.modelPaths, model);
+    const seen = dialect.observe(event, this.#usage);
+    const { response } = event;
     if (seen.terminal && isObject(response)) onAnswer(response);
-    return this.#apply(renamed ? { rewritten: event as Json, ...seen } : seen, whole);
+    return this.#apply(renamed ? { rewritten: event, ...seen } : seen, whole);
   }
 
   #apply(seen: Observation, whole: string): string | Failure {

@@ -17,7 +17,10 @@ const RESPONSES_SIX = {
 };
 
 const isMarked = (dialect: string, event: unknown) =>
-  dialectNamed(dialect).markers.some((marker) => JSON.stringify(event).includes(marker));
+  dialectNamed(dialect).markers.some((marker) => {
+    const text = JSON.stringify(event);
+    return typeof marker === 'string' ? text.includes(marker) : marker.test(text);
+  });
 
 const completed = (status: string, usage: Json) => ({
   type: `response.${status}`,

@@ -1,8 +1,9 @@
 import type { Failure } from '../../../failure.ts';
 import { upstreamFailure } from '../../../routing/upstream-failure.ts';
-import { objectOf, textsOf } from '../../../schema/untrusted.ts';
+import { isObject, objectOf, textsOf } from '../../../schema/untrusted.ts';
 import type { Json } from '../../canonical/canonical.ts';
 import type { Usage } from '../../canonical/events.ts';
+import { invalidAnswer } from '../answer-errors.ts';
 import { outputCounter } from '../count-output.ts';
 import type { AnswerObserver } from '../dialect.ts';
 import { completeUsage } from '../usage.ts';
@@ -37,15 +38,16 @@ export function isFailed(chunk: Json): boolean {
 
 interface UsageObservation {
   readonly usage: Usage | null;
-  /** Whether the body got missing integers of the usage. */
+  /** Whether the body got missing integers of the usage, or lost a usage without any. */
   readonly isCompleted: boolean;
 }
 
 function observedUsage(own: Json, before: Usage | null): UsageObservation {
   const reported = usageIn(own);
-  const usage =
-    typeof reported === 'object' && reported !== null ? usageOf(reported, before) : null;
-  return { usage, isCompleted: usage !== null && completeUsage(reported as Json, usage) };
+  if (!isObject(reported)) return { usage: null, isCompleted: false };
+  const usage = usageOf(reported, before);
+  if (usage !== null) return { usage, isCompleted: completeUsage(reported, usage) };
+  return { usage, isCompleted: reported === own['usage'] && Reflect.deleteProperty(own, 'usage') };
 }
 
 /** The failure in a chunk, an answer or one of its choices; null for none. */
@@ -71,18 +73,26 @@ export const observer: AnswerObserver = {
     const choices = choicesOf(chunk);
     const failure = failureIn(chunk, choices);
     if (failure) return { failure };
+    const isUsageOnly = choices.length === 0 && isObject(usageIn(chunk));
     const { usage, isCompleted } = observedUsage(chunk, before);
     const finished = choices.some((choice) => typeof choice?.['finish_reason'] === 'string');
     return {
       ...(usage !== null && { usage }),
       ...(isCompleted && { rewritten: chunk }),
       ...(finished && { terminal: true }),
-      ...(usage !== null && choices.length === 0 && { usageOnly: true }),
+      ...(isUsageOnly && { usageOnly: true }),
     };
   },
   observeAnswer(body) {
     const { usage } = observedUsage(body, null);
-    return { usage, body, failure: failureIn(body, choicesOf(body)) };
+    const choices = choicesOf(body);
+    const isEmpty = Array.isArray(body['choices']) && choices.length === 0;
+    const failure = failureIn(body, choices);
+    return {
+      usage,
+      body,
+      failure: failure ?? (isEmpty ? invalidAnswer('an answer without choices') : null),
+    };
   },
   finishReasons: (body) => textsOf(choicesOf(body).map((choice) => choice?.['finish_reason'])),
 };

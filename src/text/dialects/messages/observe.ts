@@ -1,9 +1,11 @@
 import { upstreamFailure } from '../../../routing/upstream-failure.ts';
 import { isObject, objectOf, textsOf } from '../../../schema/untrusted.ts';
+import type { Json } from '../../canonical/canonical.ts';
 import type { Usage } from '../../canonical/events.ts';
 import { outputCounter } from '../count-output.ts';
 import type { AnswerObserver, Observation } from '../dialect.ts';
-import { usageOf } from './usage.ts';
+import { repairCounts } from '../usage.ts';
+import { usageObject, usageOf } from './usage.ts';
 
 /** Pings and `message_start` come before errors as well. */
 const OUTPUT = /"type"\s*:\s*"(?:content_block|message_delta|message_stop)/;
@@ -17,10 +19,10 @@ export const observer: AnswerObserver = {
     switch (event['type']) {
       case 'message_start': {
         const { message } = event;
-        return isObject(message) ? observedUsage(message['usage'], before) : {};
+        return isObject(message) ? observedUsage(event, message['usage'], before) : {};
       }
       case 'message_delta':
-        return observedUsage(event['usage'], before);
+        return observedUsage(event, event['usage'], before);
       case 'message_stop':
         return { terminal: true };
       case 'error':
@@ -29,11 +31,15 @@ export const observer: AnswerObserver = {
         return {};
     }
   },
-  observeAnswer: (body) => ({ usage: usageOf(body['usage']), body }),
+  observeAnswer: (body) => ({
+    usage: observedUsage(body, body['usage'], null).usage ?? null,
+    body,
+  }),
   finishReasons: (body) => textsOf([body['stop_reason'], objectOf(body['delta'])['stop_reason']]),
 };
 
-function observedUsage(reported: unknown, before: Usage | null): Observation {
+function observedUsage(body: Json, reported: unknown, before: Usage | null): Observation {
   const usage = usageOf(reported, before);
-  return usage === null ? {} : { usage };
+  const isRepaired = isObject(reported) && repairCounts(reported, usageObject(usage));
+  return { ...(usage !== null && { usage }), ...(isRepaired && { rewritten: body }) };
 }

@@ -39,11 +39,12 @@ export const observer: AnswerObserver = {
     if (type === 'error') return { failure: failureIn(event) };
     if (!LAST.includes(String(type))) return {};
     const response = objectOf(event['response']);
+    const hasUsage = isObject(response['usage']);
     const { usage, body } = observeAnswer(response);
     return {
       terminal: true,
       ...(usage && { usage }),
-      ...((usage || 'output_text' in body) && { rewritten: { ...event, response: body } }),
+      ...((hasUsage || 'output_text' in body) && { rewritten: { ...event, response: body } }),
       ...(type === 'response.failed' && {
         failure: upstreamFailure(null, { error: response['error'] }),
       }),
@@ -61,10 +62,12 @@ export const observer: AnswerObserver = {
 function observeAnswer(body: Json): { readonly usage: Usage | null; readonly body: Json } {
   const { usage: reported } = body;
   const usage = usageOf(reported);
+  const own = body as Record<string, unknown>;
   if (usage !== null) completeUsage(reported as Json, usage);
+  else if (isObject(reported)) own['usage'] = null;
   const { output } = body;
   if (Array.isArray(output) && typeof body['output_text'] !== 'string') {
-    (body as Record<string, unknown>)['output_text'] = outputText(objectsOf(output));
+    own['output_text'] = outputText(objectsOf(output));
   }
   return { usage, body };
 }
