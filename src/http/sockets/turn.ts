@@ -43,7 +43,8 @@ export class Turn {
     });
     const { url, headers, socket } = connection;
     const request = Object.assign(Readable.from([message], { objectMode: false }), {
-      ...{ method: 'POST', httpVersion: '1.1', complete: true, rawHeaders: [], url, socket },
+      ...{ method: 'POST', httpVersion: '1.1', complete: true, url, socket },
+      rawHeaders: ['host', headers.host ?? ''],
       headers: { ...headers, 'content-length': String(message.length) },
     });
     this.request = request as unknown as IncomingMessage;
