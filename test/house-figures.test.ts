@@ -44,7 +44,7 @@ const lengthOf = ({ text }: SourceFile) => text.split('\n').length - 1;
 test('src and test stay within their sizes', () => {
   const sum = (files: readonly SourceFile[]) =>
     files.reduce((lines, { text }) => lines + codeLines(text), 0);
-  expect(sum(source)).toBeLessThanOrEqual(111_200);
+  expect(sum(source)).toBeLessThanOrEqual(111_250);
   expect(sum(filesBelow('test'))).toBeLessThanOrEqual(105_350);
 });
 

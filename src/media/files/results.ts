@@ -1,3 +1,4 @@
+import { isStorageFailure, retryStorage } from '../../assets/retry-storage.ts';
 import type { AssetStorage } from '../../assets/storage/asset-storage.ts';
 import { newAssetId } from '../../assets/storage/identifier.ts';
 import type { SpooledFile } from '../../assets/storage/spooled-file.ts';
@@ -14,7 +15,6 @@ import type { StoredResult, TaskRequest } from '../task/task-request.ts';
 import { type DownloadOptions, isTransientFailure, openDownload } from './download.ts';
 import { verifyImage } from './images.ts';
 import { describeBytes, HEAD_BYTES, isText, type MediaType, sniffMedia } from './media-type.ts';
-import { isStorageFailure, retryStorage } from './retry-storage.ts';
 
 export interface StoreOptions extends DownloadOptions, Pick<ProviderContext, 'pool'> {
   readonly files: AssetStorage;

@@ -1,3 +1,4 @@
+import { retryStorage } from '../../assets/retry-storage.ts';
 import { nameOf, upstreamModelOf } from '../../config/catalog/model-names.ts';
 import type { Model, Provider } from '../../config/settings/schema.ts';
 import { Failure } from '../../failure.ts';
@@ -13,7 +14,6 @@ import { networkPolicyOf } from '../../upstream/network-policy.ts';
 import { imageLimits, MAX_IMAGE_BYTES } from '../files/images.ts';
 import { expectedDiskSpace, loadInput } from '../files/inputs.ts';
 import { storeResults } from '../files/results.ts';
-import { retryStorage } from '../files/retry-storage.ts';
 import type { InputFile, MediaJob, MediaOutput, ProviderContext } from '../provider/provider.ts';
 import { providerOf } from '../providers/providers.ts';
 import type { MediaServices } from '../task/media-services.ts';

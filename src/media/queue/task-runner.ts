@@ -1,6 +1,6 @@
+import { isStorageFailure, retryStorage } from '../../assets/retry-storage.ts';
 import { Failure } from '../../failure.ts';
 import type { Task } from '../../store/task.ts';
-import { isStorageFailure, retryStorage } from '../files/retry-storage.ts';
 import type { QueueServices } from '../task/media-services.ts';
 import {
   type CallCheckpoint,

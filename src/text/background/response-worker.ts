@@ -1,10 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { isStorageFailure, retryStorage } from '../../assets/retry-storage.ts';
 import type { Config } from '../../config/settings/schema.ts';
 import { Failure } from '../../failure.ts';
 import { FairSemaphore } from '../../fair-semaphore.ts';
 import { callbackSecrets, statusOf } from '../../store/account.ts';
 import { changeDocument, type WithChange } from '../../store/document.ts';
 import { findHolder } from '../../store/key.ts';
+import type { WorkCharges } from '../../store/ledger.ts';
 import type { KeyHolder, Store } from '../../store/store.ts';
 import { networkPolicyOf } from '../../upstream/network-policy.ts';
 import type { Upstream } from '../../upstream/response.ts';
@@ -114,7 +116,7 @@ export class ResponseWorker {
         },
         keep: async (answer) => {
           kept.answer = answer;
-          await this.#renew(run);
+          await retryStorage(() => this.#renew(run), this.#closing);
           // Another process may answer in its place.
           return bodyOfOpen(run.document).work?.node === this.#node;
         },
@@ -124,6 +126,8 @@ export class ResponseWorker {
       if (error === refusal && (error as Failure).type === 'rate_limit') {
         return Math.min(((error as Failure).retryAfter ?? 1) * 1000, MAX_WAIT_MS);
       }
+      const isAnswering = run.events.length > 1 || report.charge > 0;
+      if (isStorageFailure(error) && !isAnswering && !this.#closing.aborted) return 1000;
       // The next process begins it again, unless a part of it was charged.
       if (this.#closing.aborted && report.charge === 0) {
         await this.#change(run, { work: { ...work, node: '', until: 0 } });
@@ -239,15 +243,11 @@ export class ResponseWorker {
           if (found === null) await delay(1000, null, { ref: false });
           else held.push(found);
         }
+        const charges = { keyId, usage: [metered], held };
         try {
-          const { work } = bodyOfOpen(run.document);
-          if (work && !work.isAnswered) {
-            const { change, parts } = kept.answer
-              ? await this.#answered(run, kept.answer)
-              : { change: { work: { ...work, starts: MAX_STARTS } }, parts: {} };
-            const charges = { keyId, usage: [metered], held };
-            if (await this.#change(run, change, { charges, ...parts })) return metered.charge;
-          }
+          // What the provider has answered is not asked for again once the store can be used.
+          const isStored = await retryStorage(() => this.#charge(run, kept, charges), closing);
+          if (isStored) return metered.charge;
           // Another process answers it, unless it was cancelled or deleted.
           const { work: left, response } = bodyOfOpen(run.document);
           const isOwn = left?.node === this.#node || response['status'] === 'cancelled';
@@ -257,6 +257,23 @@ export class ResponseWorker {
         }
       },
     };
+  }
+
+  /** Stores the answer with its charge. @returns false where another process has the response, or it needs no answer */
+  async #charge(
+    run: BackgroundRun,
+    { answer }: { readonly answer?: StoredResponse },
+    charges: WorkCharges,
+  ): Promise<boolean> {
+    const { work } = bodyOfOpen(run.document);
+    if (!work || work.isAnswered) return false;
+    const { change, parts } = answer
+      ? await this.#answered(run, answer)
+      : { change: { work: { ...work, starts: MAX_STARTS } }, parts: {} };
+    if (await this.#change(run, change, { charges, ...parts })) return true;
+    // An attempt whose connection to the store was lost may have succeeded.
+    const { work: found } = bodyOfOpen(run.document);
+    return found?.isAnswered === true && found.node === this.#node;
   }
 
   /** @throws Failure auth_error where the key was revoked meanwhile */

@@ -1,5 +1,5 @@
-import { Failure } from '../../failure.ts';
-import { sleep } from '../../upstream/abort-signal.ts';
+import { Failure } from '../failure.ts';
+import { sleep } from '../upstream/abort-signal.ts';
 
 /** Delay before the first retry, and the longest, in milliseconds. */
 const FIRST_DELAY_MS = 500;
