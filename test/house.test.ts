@@ -1,9 +1,9 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { globSync } from 'tinyglobby';
 import { describe, expect, it, test } from 'vitest';
 import { parseAst } from 'vitest/node';
-import { ISOLATED, POOLS, WAITING } from '../vitest.config.ts';
+import { ISOLATED, POOLS } from '../vitest.config.ts';
 import { ROOT } from './oriel.ts';
 
 /** Floors from the top down. A file imports from its own folder and from folders on lower floors. */
@@ -356,10 +356,6 @@ describe('tests that change what others of their process see are in the group of
     const names = all.filter((file) => file !== 'test/house.test.ts' && calls(call, file));
     expect(names.filter((file) => !grouped.has(file))).toEqual([]);
   });
-});
-
-test('the long files that start first exist', () => {
-  expect(WAITING.filter((file) => !existsSync(join(ROOT, file)))).toEqual([]);
 });
 
 const FOLDERS = ['bin', 'config', 'docs', 'src', 'test', 'workers'];
