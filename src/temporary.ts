@@ -5,12 +5,12 @@ import { join } from 'node:path';
 /** Names of temporary files and folders. Each contains the place and the process ID of its run. */
 const TEMPORARY = /^(?:\.oriel-(\w*)-(\d+)-\w+\.tmp|oriel-[a-z]+-(\w*)-(\d+)-\w{6})$/;
 
-/** Milliseconds after which nobody writes a temporary file any more. */
+/** Milliseconds after its last write in which a temporary file of another machine or container is kept. */
 const ABANDONED_MS = 24 * 3600_000;
 
 let placeHere: string | undefined;
 
-/** Tells machines and containers apart: a process ID means another process, or none, in another one. */
+/** Identifies this machine and its namespace of process IDs, since an ID means nothing in another one. */
 function place(): string {
   if (placeHere !== undefined) return placeHere;
   let namespace = '';

@@ -1,8 +1,9 @@
 import * as v from 'valibot';
 import { KIND_NAMES } from '../config/providers/provider-kind.ts';
-import { codedFailure, Failure } from '../failure.ts';
+import { codedFailure } from '../failure.ts';
 import { redactUrl } from '../schema/faults.ts';
 import { field, integer, optional, withDefault } from '../schema/fields.ts';
+import { invalid } from '../schema/invalid.ts';
 import type { ConfigEntry } from '../store/config-entry.ts';
 import { defineAdminCommand } from './admin-command.ts';
 import { defined, requireChange } from './budget-options.ts';
@@ -99,8 +100,8 @@ const add = defineAdminCommand({
   run: async (store, { name: provider, kind = provider, test, model, ...options }, context) => {
     if (!(KIND_NAMES as readonly string[]).includes(kind)) {
       const names = KIND_NAMES.join(', ');
-      const message = `kind: expected one of ${names}, received nothing, and "${provider}" is the name of none`;
-      throw new Failure('invalid_request', message, { param: 'kind' });
+      const message = `expected one of ${names}, received nothing, and "${provider}" is the name of none`;
+      throw invalid('kind', message);
     }
     const changes = await catalogChanges(store, context);
     const base = { kind, ...(BASE_URLS[kind] && { baseUrl: BASE_URLS[kind] }) };
