@@ -26,9 +26,12 @@ export function findProgram(names: readonly string[]): string | undefined {
 /** What bounds programs on Linux: memory, time and files, the terminal's signals, and the life of their parent. */
 const LIMITERS: Programs = {
   label: '',
-  programs: process.platform === 'linux' ? [['prlimit'], ['setsid'], ['setpriv']] : [],
+  programs: process.platform === 'linux' ? [['prlimit'], ['setsid'], ['setpriv'], ['sh']] : [],
   packages: ['util-linux', 'util-linux', 'util-linux'],
 };
+
+/** A parent that died before setpriv took effect would leave its program running. */
+const WHILE_PARENT_LIVES = '[ "$PPID" = "$0" ] && exec "$@"';
 
 /** The sentence about the programs of a format that are not installed; null where all are. */
 export function missingPrograms({ label, programs, packages }: Programs): string | null {
@@ -54,7 +57,7 @@ const TOLERANCE = 1.5;
 const MAX_TEXT = 64 * 1024;
 
 /**
- * Runs an installed program in a folder, without a shell and with none of the environment but PATH.
+ * Runs an installed program in a folder, with none of the environment but PATH. No shell reads its arguments.
  *
  * @param limits bytes of memory for its pixels and of each file that it writes, and when it is killed, as
  *   performance.now()
@@ -72,8 +75,9 @@ export async function runProgram(
   // Threads count together, and HEIC has four.
   const seconds = Math.ceil(milliseconds / 1000) * 4;
   const bounds = `--data=${data} --fsize=${fileBytes + 2 ** 20} --core=0 --cpu=${seconds}`;
-  const [limit, detach, bind] = LIMITERS.programs.map((own) => findProgram(own)!);
-  const limited = [limit, ...bounds.split(' '), detach, bind, '--pdeathsig', 'KILL', '--'];
+  const [limit, detach, bind, shell] = LIMITERS.programs.map((own) => findProgram(own)!);
+  const bound = [bind, '--pdeathsig', 'KILL', '--', shell, '-c', WHILE_PARENT_LIVES];
+  const limited = [limit, ...bounds.split(' '), detach, ...bound, String(process.pid)];
   const [command, ...words] = [...(bind ? limited : []), findProgram(names), ...args.split(' ')];
   const options = {
     cwd: folder,

@@ -10,6 +10,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import sharp, { type Sharp } from 'sharp';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { findProgram } from '../../../src/images/programs/run-program.ts';
 import { type Batch, runBatch, runOne } from '../../batch.ts';
 import { startDaemon } from '../../daemon.ts';
 import {
@@ -78,6 +79,14 @@ function programsIn(folder: string): string[] {
       return false;
     }
   });
+}
+
+function commandOf(pid: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8');
+  } catch {
+    return '';
+  }
 }
 
 const foldersIn = (folder: string) =>
@@ -262,19 +271,33 @@ describe.skipIf(REASON !== null)(
       });
     });
 
-    test('a killed command takes its program along, and the next one removes the folder', async () => {
-      const [cwd, TMPDIR] = [temporaryFolder(), temporaryFolder()];
-      writeFileSync(join(cwd, 'endless.pdf'), endless());
-      writeFileSync(join(cwd, 'a.pdf'), files['page.pdf']);
-      const options = { cwd, env: { TMPDIR } };
-      const run = start(['convert', '--format', 'webp', 'endless.pdf'], options);
-      await until(() => programsIn(TMPDIR).length > 0);
-      run.child.kill('SIGKILL');
-      await until(() => programsIn(TMPDIR).length === 0);
-      await run.ended;
-      expect((await oriel(['convert', '--format', 'webp', 'a.pdf'], options)).code).toBe(0);
-      expect(foldersIn(TMPDIR)).toEqual([]);
-    });
+    test.each([
+      ['', ''],
+      // The parent dies before setpriv has bound the program to its life.
+      [
+        ' that has just started',
+        'case $* in *pdftoppm*) parent=$PPID; while [ -e /proc/$parent ]; do sleep 0.05; done; esac',
+      ],
+    ])(
+      'a killed command ends its program%s, and the next one removes the folder',
+      async (_, wait) => {
+        const [cwd, TMPDIR, own] = [temporaryFolder(), temporaryFolder(), temporaryFolder()];
+        const setpriv = `#!/bin/sh\n${wait}\nexec ${findProgram(['setpriv'])} "$@"\n`;
+        writeFileSync(join(own, 'setpriv'), setpriv, { mode: 0o755 });
+        writeFileSync(join(cwd, 'endless.pdf'), endless());
+        writeFileSync(join(cwd, 'a.pdf'), files['page.pdf']);
+        const options = { cwd, env: { TMPDIR } };
+        const PATH = `${own}:${process.env['PATH']}`;
+        const line = ['convert', '--format', 'webp', 'endless.pdf'];
+        const run = start(line, { cwd, env: { TMPDIR, PATH } });
+        await until(() => programsIn(TMPDIR).some((pid) => commandOf(pid).includes('pdftoppm')));
+        run.child.kill('SIGKILL');
+        await until(() => programsIn(TMPDIR).length === 0);
+        await run.ended;
+        expect((await oriel(['convert', '--format', 'webp', 'a.pdf'], options)).code).toBe(0);
+        expect(foldersIn(TMPDIR)).toEqual([]);
+      },
+    );
 
     test('batches of the daemon read and write them, and programs end with their process', async () => {
       const TMPDIR = temporaryFolder();
