@@ -1,6 +1,6 @@
 import type { Config } from '../config/settings/schema.ts';
 import type { Failure, FailureType } from '../failure.ts';
-import type { RestingRoute } from '../routing/resting-routes.ts';
+import type { RouteCooldown } from '../routing/route-cooldowns.ts';
 import type { Payer } from '../store/budgets.ts';
 import type { Store } from '../store/store.ts';
 import type { Alerts } from './alerts.ts';
@@ -29,9 +29,9 @@ interface WatchOptions {
   /** Host and port of this daemon. */
   readonly node: string;
   readonly charged: ChargedKeys;
-  readonly restingRoutes: () => Iterable<RestingRoute>;
+  readonly routeCooldowns: () => Iterable<RouteCooldown>;
   /** The provider's words, without secrets. */
-  readonly describe: (failure: RestingRoute['failure']) => string;
+  readonly describe: (failure: RouteCooldown['failure']) => string;
   readonly readDisk: () => Promise<DiskUse | null>;
   /** Share of the memory that is used, from 0 to 1. */
   readonly memory: () => number;
@@ -97,7 +97,7 @@ export class AlertWatch {
     }
   }
 
-  recovered(route: RestingRoute): void {
+  recovered(route: RouteCooldown): void {
     const { alerts } = this.#options;
     alerts.raise(condition.routeRecovered(route, alerts.times));
   }
@@ -109,11 +109,11 @@ export class AlertWatch {
   }
 
   async #checkAll(): Promise<void> {
-    const { alerts, settings, store, restingRoutes, describe, node, memory } = this.#options;
+    const { alerts, settings, store, routeCooldowns, describe, node, memory } = this.#options;
     const { charged: charges } = this.#options;
     const { budgets, errorShare, errorRequests, errorWindow: window, ...limits } = settings();
     const { times } = alerts;
-    for (const route of restingRoutes()) {
+    for (const route of routeCooldowns()) {
       alerts.raise(condition.routeDown(route, describe(route.failure), times));
     }
     for (const [kind, counts] of [

@@ -3,7 +3,7 @@ import { Alerts } from '../alerts/alerts.ts';
 import { AlertWatch, type DiskUse } from '../alerts/watch.ts';
 import { memoryShare } from '../http/transport/pressure.ts';
 import { secretsRedactor } from '../routing/redaction.ts';
-import type { RestingRoute } from '../routing/resting-routes.ts';
+import type { RouteCooldown } from '../routing/route-cooldowns.ts';
 import type { Routing } from '../routing/routing.ts';
 import type { Store } from '../store/store.ts';
 import type { Upstream } from '../upstream/response.ts';
@@ -49,7 +49,7 @@ export class DaemonAlerts {
     this.watch = new AlertWatch({
       ...{ alerts: this.alerts, store, charged, node: nameOf(state.config.server) },
       settings: () => state.config.alerts,
-      restingRoutes: () => this.#restingRoutes(),
+      routeCooldowns: () => this.#routeCooldowns(),
       describe: ({ detail, message }) => secretsRedactor(state.config.providers)(detail ?? message),
       readDisk: () => readDisk(state.config.dataDir),
       memory: () => memoryShare(state.config.overload.memory),
@@ -67,8 +67,8 @@ export class DaemonAlerts {
     });
   }
 
-  *#restingRoutes(): Generator<RestingRoute> {
-    for (const routing of this.routings) yield* routing.restingRoutes();
+  *#routeCooldowns(): Generator<RouteCooldown> {
+    for (const routing of this.routings) yield* routing.routeCooldowns();
   }
 }
 

@@ -3,28 +3,28 @@ import type { Failure } from '../failure.ts';
 import type { OnAttempt, RoutingObserver } from '../routing/observer.ts';
 import type { ProviderHealth } from '../routing/provider-health.ts';
 import { secretsRedactor } from '../routing/redaction.ts';
-import type { RestingRoute } from '../routing/resting-routes.ts';
 import { needsOperator } from '../routing/retry-policy.ts';
+import type { RouteCooldown } from '../routing/route-cooldowns.ts';
 import type { Start } from './start.ts';
 
 /**
- * Counts every attempt at a provider, and logs those that failed and the rests of routes and keys,
+ * Counts every attempt at a provider, and logs those that failed and the cooldowns of routes and keys,
  * without any provider's secrets.
  */
 export function routingObserver(
   { state, log, metrics }: Start,
   health: ProviderHealth,
   alerts: AlertWatch,
-): Required<Omit<RoutingObserver, 'onSharedRest'>> {
+): Required<Omit<RoutingObserver, 'onSharedCooldown'>> {
   const describe = ({ type, code, status, detail }: Failure) => {
     const redact = secretsRedactor(state.config.providers);
     const redactOptional = (text: string | null) => (text === null ? null : redact(text));
     return { type, code: redactOptional(code), status, detail: redactOptional(detail) };
   };
-  const describeRoute = ({ provider, model, account, failure, until }: RestingRoute) => ({
+  const describeRoute = ({ provider, model, account, failure, until }: RouteCooldown) => ({
     provider,
     model,
-    // A route or key that rests for one account serves all others.
+    // A route or key that cools down for one account serves all others.
     ...(account !== null && { account }),
     ...describe(failure),
     until: new Date(Date.now() + until - performance.now()).toISOString(),
@@ -57,9 +57,9 @@ export function routingObserver(
   };
   return {
     onAttempt,
-    onKeyRest: (route, key) =>
+    onKeyCooldown: (route, key) =>
       log.info({ ...describeRoute(route), key }, 'a provider key cools down'),
-    onRest: (route) => log.warn(describeRoute(route), 'a route cools down'),
+    onCooldown: (route) => log.warn(describeRoute(route), 'a route cools down'),
     onRecovery: (route) => {
       const { provider, model } = route;
       log.info({ provider, model }, 'a route has recovered');

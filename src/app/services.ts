@@ -26,7 +26,7 @@ import { openCassettes } from './cassettes.ts';
 import { openLimits } from './limits.ts';
 import { createMedia } from './media.ts';
 import { routingObserver } from './routing-observer.ts';
-import { followRests, publishRests } from './shared-rests.ts';
+import { followCooldowns, publishCooldowns } from './shared-cooldowns.ts';
 import type { Parts, Start } from './start.ts';
 import { type OpenedStore, openDaemonStore } from './store.ts';
 import { StoredProviders } from './stored-catalog.ts';
@@ -98,7 +98,10 @@ export async function startServices(start: Start) {
   closers.add(() => telemetry.close());
   const providerHealth = new ProviderHealth();
   const { watch: alerts } = daemonAlerts;
-  const observer = { ...routingObserver(start, providerHealth, alerts), ...publishRests(store) };
+  const observer = {
+    ...routingObserver(start, providerHealth, alerts),
+    ...publishCooldowns(store),
+  };
   const tracer = () => telemetry.tracer;
   const own = {
     store,
@@ -120,7 +123,7 @@ export async function startServices(start: Start) {
   const routings = [text.routing, rows.routing, daemonMedia.media.routing];
   addRoutingMetrics(metrics, routings);
   daemonAlerts.routings = routings;
-  followRests(store, routings);
+  followCooldowns(store, routings);
   const draining = new AbortController();
   const { batchWorker, batches } = createBatches(parts, files, gateways, limits);
   const context: AppContext = {

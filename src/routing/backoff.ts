@@ -32,7 +32,7 @@ export async function waitBeforeRetry(
   return true;
 }
 
-/** Waits for the end of a rate limit's rest. @returns false where it is another rest, or too long */
+/** Waits for the end of a rate limit's cooldown. @returns false where another failure began it, or it is too long */
 export async function waitForRateLimit(
   { type }: Failure,
   milliseconds: number,

@@ -1,8 +1,8 @@
 import type { Provider } from '../config/providers/provider-kinds.ts';
 import type { Failure } from '../failure.ts';
-import type { KeyRest } from './provider-keys.ts';
-import type { RestingRoute } from './resting-routes.ts';
+import type { KeyCooldownTimes } from './provider-keys.ts';
 import type { Route } from './route-candidates.ts';
+import type { RouteCooldown } from './route-cooldowns.ts';
 
 /** Identifier of the request or task that an attempt was made for, for the log. */
 export interface LogContext {
@@ -32,8 +32,8 @@ export interface AttemptTrace {
   discard(): void;
 }
 
-/** Rest of a key on a route, for other nodes. */
-export interface SharedRest extends Route, KeyRest {
+/** Cooldown of a key on a route, for other nodes. */
+export interface SharedCooldown extends Route, KeyCooldownTimes {
   /** Name of the route. */
   readonly route: string;
   readonly fingerprint: string;
@@ -45,12 +45,12 @@ export interface SharedRest extends Route, KeyRest {
 /** Events of routes, for the log and metrics. */
 export interface RoutingObserver {
   readonly onAttempt: OnAttempt;
-  /** One of several keys of a provider rests. @param milliseconds in which other keys are used before it */
-  onKeyRest?(route: RestingRoute, key: string, milliseconds: number): void;
+  /** One of several keys of a provider cools down. @param milliseconds in which other keys are used before it */
+  onKeyCooldown?(route: RouteCooldown, key: string, milliseconds: number): void;
   /** A provider has refused or limited a key, which other nodes may use as well. */
-  onSharedRest?(rest: SharedRest): void;
-  /** A route begins to rest. */
-  onRest?(route: RestingRoute): void;
-  /** A route that rested has succeeded. */
-  onRecovery?(route: RestingRoute): void;
+  onSharedCooldown?(cooldown: SharedCooldown): void;
+  /** A route begins to cool down. */
+  onCooldown?(route: RouteCooldown): void;
+  /** A route that cooled down has succeeded. */
+  onRecovery?(route: RouteCooldown): void;
 }

@@ -3,6 +3,7 @@ import type { Provider } from '../config/providers/provider-kinds.ts';
 import { keysOf } from '../config/providers/provider-kinds.ts';
 import type { Config } from '../config/settings/schema.ts';
 import type { Failure } from '../failure.ts';
+import { remember } from '../maps.ts';
 
 /** A provider's settings with one of its keys as `apiKey`. */
 export interface KeyedProvider {
@@ -14,7 +15,7 @@ export interface KeyedProvider {
 }
 
 /** The cooldown of a key on a route. Times are those of `performance.now()`. */
-export interface RestingKey {
+export interface KeyCooldown {
   /** The provider's name in the configuration. */
   readonly provider: string;
   readonly fingerprint: string;
@@ -35,7 +36,7 @@ type KeyRequest = [
 ];
 
 /** Maximum number of cooldowns in memory. Beyond it, expired ones are dropped, and then the oldest. */
-const MAX_RESTS = 10_000;
+const MAX_COOLDOWNS = 10_000;
 
 /** How early a timer may fire before the end of a cooldown, in milliseconds. */
 const TIMER_SLACK_MS = 10;
@@ -71,7 +72,7 @@ function fingerprintOf(key: string): string {
  * and permissions differ by model.
  */
 export class ProviderKeys {
-  readonly #rests = new Map<string, RestingKey>();
+  readonly #cooldowns = new Map<string, KeyCooldown>();
   /** Position of the key that is used next. */
   readonly #turns = new WeakMap<Provider, number>();
   readonly #now: () => number;
@@ -90,7 +91,7 @@ export class ProviderKeys {
   take(...request: KeyRequest): KeyedProvider | null {
     const [, provider, , tried] = request;
     const all = keyedProviders(provider);
-    if (this.#rests.size === 0 && all.length === 1 && tried === null) return all[0]!;
+    if (this.#cooldowns.size === 0 && all.length === 1 && tried === null) return all[0]!;
     const keyed = this.#find(...request);
     if (keyed !== null && all.length > 1) this.#turns.set(provider, all.indexOf(keyed) + 1);
     return keyed;
@@ -109,22 +110,22 @@ export class ProviderKeys {
     for (let offset = 0; offset < all.length; offset += 1) {
       const keyed = all[(turn + offset) % all.length]!;
       if (tried?.has(keyed.fingerprint)) continue;
-      const rest = this.#restOf(route, keyed);
-      if (rest === null) return keyed;
-      if (this.#skipped(rest, account) > 0 || rest.since >= avoidedSince) continue;
+      const cooldown = this.#cooldownOf(route, keyed);
+      if (cooldown === null) return keyed;
+      if (this.#skipped(cooldown, account) > 0 || cooldown.since >= avoidedSince) continue;
       avoided = keyed;
-      avoidedSince = rest.since;
+      avoidedSince = cooldown.since;
     }
     return avoided;
   }
 
   /** Milliseconds until an account may use a key of a provider on a route; 0 for now. @param account null for any */
   remaining(route: string, provider: Provider, account: string | null): number {
-    if (this.#rests.size === 0) return 0;
+    if (this.#cooldowns.size === 0) return 0;
     let shortest = Infinity;
     for (const keyed of keyedProviders(provider)) {
-      const rest = this.#restOf(route, keyed);
-      const remaining = rest === null ? 0 : this.#skipped(rest, account);
+      const cooldown = this.#cooldownOf(route, keyed);
+      const remaining = cooldown === null ? 0 : this.#skipped(cooldown, account);
       if (remaining === 0) return 0;
       shortest = Math.min(shortest, remaining);
     }
@@ -137,76 +138,68 @@ export class ProviderKeys {
    * @param account the one whose request failed; null if requests of several accounts failed
    * @returns whether the cooldown is new, or now applies to more accounts
    */
-  rest(
+  beginCooldown(
     route: string,
     provider: string,
     { fingerprint }: Pick<KeyedProvider, 'fingerprint'>,
-    { skipped, avoided }: KeyRest,
+    { skipped, avoided }: KeyCooldownTimes,
     failure: Failure,
     account: string | null,
   ): boolean {
     const since = this.#now();
-    if (this.#rests.size >= MAX_RESTS) this.#dropExpired();
+    if (this.#cooldowns.size >= MAX_COOLDOWNS) this.#dropExpired();
     const name = nameOf(route, fingerprint);
-    const before = this.#rests.get(name);
+    const before = this.#cooldowns.get(name);
     const isShared =
       before !== undefined && before.skippedUntil > since && before.account !== account;
-    const resting = isShared ? null : account;
-    if (before === undefined && this.#rests.size >= MAX_RESTS) {
-      this.#rests.delete(this.#rests.keys().next().value!);
-    }
-    this.#rests.set(name, {
-      provider,
-      fingerprint,
-      account: resting,
-      failure,
-      since,
-      skippedUntil: since + skipped,
-      avoidedUntil: since + avoided,
-    });
-    return before === undefined || (resting === null && before.account !== null);
+    const only = isShared ? null : account;
+    const times = { since, skippedUntil: since + skipped, avoidedUntil: since + avoided };
+    const cooldown = { provider, fingerprint, account: only, failure, ...times };
+    remember(this.#cooldowns, name, cooldown, MAX_COOLDOWNS);
+    return before === undefined || (only === null && before.account !== null);
   }
 
   /** Whether the key cools down for all accounts. */
   isForAll(route: string, fingerprint: string): boolean {
-    return this.#rests.get(nameOf(route, fingerprint))?.account === null;
+    return this.#cooldowns.get(nameOf(route, fingerprint))?.account === null;
   }
 
   /** Ends the cooldown of a key after a request succeeded. @param startedAt when it was sent */
   wake(route: string, { fingerprint }: KeyedProvider, startedAt: number): void {
-    if (this.#rests.size === 0) return;
+    if (this.#cooldowns.size === 0) return;
     const name = nameOf(route, fingerprint);
-    const rest = this.#rests.get(name);
+    const cooldown = this.#cooldowns.get(name);
     // A request that was sent before the cooldown says nothing about the key now.
-    if (rest !== undefined && rest.since < startedAt) this.#rests.delete(name);
+    if (cooldown !== undefined && cooldown.since < startedAt) this.#cooldowns.delete(name);
   }
 
   /** The keys that are cooling down, on each of their routes. */
-  resting(): Iterable<RestingKey> {
+  cooldowns(): Iterable<KeyCooldown> {
     this.#dropExpired();
-    return this.#rests.values();
+    return this.#cooldowns.values();
   }
 
-  #restOf(route: string, { fingerprint }: KeyedProvider): RestingKey | null {
-    if (this.#rests.size === 0) return null;
+  #cooldownOf(route: string, { fingerprint }: KeyedProvider): KeyCooldown | null {
+    if (this.#cooldowns.size === 0) return null;
     const name = nameOf(route, fingerprint);
-    const rest = this.#rests.get(name);
-    if (rest === undefined) return null;
-    if (rest.avoidedUntil > this.#now() || this.#skipped(rest, rest.account) > 0) return rest;
-    this.#rests.delete(name);
+    const cooldown = this.#cooldowns.get(name);
+    if (cooldown === undefined) return null;
+    if (cooldown.avoidedUntil > this.#now() || this.#skipped(cooldown, cooldown.account) > 0)
+      return cooldown;
+    this.#cooldowns.delete(name);
     return null;
   }
 
-  #skipped({ skippedUntil, account: resting }: RestingKey, account: string | null): number {
-    if (resting !== null && resting !== account) return 0;
+  #skipped({ skippedUntil, account: only }: KeyCooldown, account: string | null): number {
+    if (only !== null && only !== account) return 0;
     const remaining = skippedUntil - this.#now();
     return remaining > TIMER_SLACK_MS ? remaining : 0;
   }
 
   #dropExpired(): void {
     const now = this.#now();
-    for (const [name, { avoidedUntil }] of this.#rests) {
-      if (avoidedUntil <= now) this.#rests.delete(name);
+    for (const [name, { avoidedUntil }] of this.#cooldowns) {
+      if (avoidedUntil <= now) this.#cooldowns.delete(name);
     }
   }
 }
@@ -218,7 +211,7 @@ function nameOf(route: string, fingerprint: string): string {
 type Cooldown = NonNullable<Config['routing']['cooldown']>;
 
 /** Cooldown of a key after a failure that concerns the key, in milliseconds. */
-export interface KeyRest {
+export interface KeyCooldownTimes {
   /** Time in which the key is not used at all. */
   readonly skipped: number;
   /** Time in which other keys of the provider are used before it. */
@@ -241,7 +234,7 @@ const OWN_SIZE = /request too large/i;
  * Retry-After. Some providers answer 403 to a prompt that they flag, and 402 to an output limit that is too
  * expensive; then other keys are tried first, and the key is tried last.
  */
-export function keyRestOf(failure: Failure, cooldown: Cooldown): KeyRest | null {
+export function keyCooldownTimes(failure: Failure, cooldown: Cooldown): KeyCooldownTimes | null {
   const { type, code, upstreamStatus, retryAfter, detail } = failure;
   const never = cooldown.after === 0;
   if (type === 'rate_limit') {

@@ -11,7 +11,7 @@ import type { Route, RouteCandidate } from './route-candidates.ts';
 export interface RoutedRequest<RouteType extends Route, Outcome> {
   /** The model's public identifier. */
   readonly model: string;
-  /** The account whose request it is: the failures of one account do not let routes rest for others. */
+  /** The account whose request it is: the failures of one account do not cool routes down for others. */
   readonly accountId: string;
   readonly logContext: LogContext;
   /** Null or absent where the request is not traced. */

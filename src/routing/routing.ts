@@ -4,19 +4,19 @@ import { codedFailure, Failure } from '../failure.ts';
 import { answerRandom } from '../store/answer-identity.ts';
 import { waitBeforeRetry, waitForRateLimit } from './backoff.ts';
 import { CircuitBreakers } from './circuit-breaker.ts';
-import type { RoutingObserver, SharedRest } from './observer.ts';
+import type { RoutingObserver, SharedCooldown } from './observer.ts';
 import { isOverflow, Overflow } from './overflow.ts';
 import {
+  type KeyCooldown,
+  type KeyCooldownTimes,
   type KeyedProvider,
-  type KeyRest,
-  keyRestOf,
+  keyCooldownTimes,
   ProviderKeys,
-  type RestingKey,
 } from './provider-keys.ts';
 import { redactForClient, secretsRedactor } from './redaction.ts';
-import { type RestingRoute, RestingRoutes, RoutesResting } from './resting-routes.ts';
 import { isRetriable } from './retry-policy.ts';
 import { type Route, type RouteCandidate, sentTo } from './route-candidates.ts';
+import { type RouteCooldown, RouteCooldowns, RoutesCoolingDown } from './route-cooldowns.ts';
 import { Latencies, orderRoutes } from './route-order.ts';
 import { mayFailOver, type RoutedRequest, successOf, wasNotSent } from './routed-request.ts';
 
@@ -29,13 +29,13 @@ const DEFECT = new Failure('unknown', 'a defect');
 /** A cooldown that never begins. */
 const NO_COOLDOWN = { after: 0, for: 0 };
 
-/** Tries the routes of models in order, with retries and several keys, and skips routes that rest. */
+/** Tries the routes of models in order, with retries and several keys, and skips routes that cool down. */
 export class Routing {
   readonly #config: () => Config;
   readonly #observer: RoutingObserver;
   readonly #circuits = new CircuitBreakers();
   readonly #keys = new ProviderKeys();
-  readonly #resting = new RestingRoutes();
+  readonly #cooldowns = new RouteCooldowns();
   readonly #latencies = { stream: new Latencies(), whole: new Latencies() };
 
   constructor(config: () => Config, observer: RoutingObserver) {
@@ -70,32 +70,32 @@ export class Routing {
       : Math.max(circuit, this.#keys.remaining(name, provider, accountId));
   }
 
-  /** The routes that rest now. */
-  restingRoutes(): Iterable<RestingRoute> {
-    return this.#config().routing.cooldown.after === 0 ? [] : this.#resting.now();
+  /** The routes that cool down now. */
+  routeCooldowns(): Iterable<RouteCooldown> {
+    return this.#config().routing.cooldown.after === 0 ? [] : this.#cooldowns.now();
   }
 
-  restingKeys(): Iterable<RestingKey> {
-    return this.#keys.resting();
+  keyCooldowns(): Iterable<KeyCooldown> {
+    return this.#keys.cooldowns();
   }
 
-  /** Lets a key rest that the provider has refused or limited at another node. */
-  restElsewhere(shared: SharedRest): void {
-    const { provider, model, route, fingerprint, account, failure, ...rest } = shared;
+  /** Begins the cooldown of a key that the provider has refused or limited at another node. */
+  coolDownElsewhere(shared: SharedCooldown): void {
+    const { provider, model, route, fingerprint, account, failure, ...times } = shared;
     if (this.#config().routing.cooldown.after === 0) return;
     const since = performance.now();
-    this.#keys.rest(route, provider, { fingerprint }, rest, failure, account);
+    this.#keys.beginCooldown(route, provider, { fingerprint }, times, failure, account);
     const settings = this.#config().providers[provider];
     if (settings === undefined) return;
     const forAll = this.#keys.remaining(route, settings, null);
     const remaining = forAll > 0 ? forAll : this.#keys.remaining(route, settings, account);
     if (remaining === 0) return;
     const until = since + remaining;
-    const resting = { provider, model, account: forAll > 0 ? null : account, failure, until };
-    if (this.#resting.begin(route, resting)) this.#observer.onRest?.(resting);
+    const cooldown = { provider, model, account: forAll > 0 ? null : account, failure, until };
+    if (this.#cooldowns.begin(route, cooldown)) this.#observer.onCooldown?.(cooldown);
   }
 
-  /** @throws Failure of the route that failed last; RoutesResting where none could be tried */
+  /** @throws Failure of the route that failed last; RoutesCoolingDown where none could be tried */
   async run<RouteType extends Route, Outcome>(
     request: RoutedRequest<RouteType, Outcome>,
   ): Promise<Outcome> {
@@ -121,10 +121,10 @@ export class Routing {
       if (last) throw overflow.explain(last);
       const replayed = await this.#replay(request);
       if (replayed !== null) return replayed;
-      const reason = soonest === null ? undefined : this.#resting.get(soonest)?.failure;
-      const resting = new RoutesResting(request.model, reason, shortest);
-      if (waits >= this.#config().routing.retries) throw resting;
-      if (!(await waitForRateLimit(resting, shortest, request))) throw resting;
+      const reason = soonest === null ? undefined : this.#cooldowns.get(soonest)?.failure;
+      const refusal = new RoutesCoolingDown(request.model, reason, shortest);
+      if (waits >= this.#config().routing.retries) throw refusal;
+      if (!(await waitForRateLimit(refusal, shortest, request))) throw refusal;
     }
   }
 
@@ -160,9 +160,9 @@ export class Routing {
       const keyed = this.#keys.take(name, provider, accountId, tried);
       // A reload may have removed the keys that were left.
       if (keyed === null) {
-        const reason = this.#resting.get(name)?.failure;
+        const reason = this.#cooldowns.get(name)?.failure;
         const remaining = Math.max(1, this.remainingCooldown(candidate, accountId));
-        return last ?? new RoutesResting(request.model, reason, remaining);
+        return last ?? new RoutesCoolingDown(request.model, reason, remaining);
       }
       const report = this.#circuits.begin(name, cooldown, accountId);
       const startedAt = performance.now();
@@ -178,7 +178,7 @@ export class Routing {
         const lateFailure = request.failureOf?.(outcome) ?? null;
         report(successOf(lateFailure, candidate, request));
         if (lateFailure === null) this.#succeeded(candidate, request, keyed, startedAt);
-        else this.#noteRest(candidate, accountId, lateFailure);
+        else this.#noteCooldown(candidate, accountId, lateFailure);
         trace?.end(lateFailure, keyed.label);
         this.#observer.onAttempt(route.provider, lateFailure, logContext, keyed.label);
         return outcome;
@@ -202,20 +202,27 @@ export class Routing {
       }
       trace?.end(failure, keyed.label);
       last = failure;
-      const rest = keyRestOf(failure, cooldown);
-      if (rest !== null) {
-        const isNew = this.#keys.rest(name, route.provider, keyed, rest, failure, accountId);
-        if (isNew) this.#noteKeyRest(candidate, accountId, keyed, failure, rest);
+      const times = keyCooldownTimes(failure, cooldown);
+      if (times !== null) {
+        const isNew = this.#keys.beginCooldown(
+          name,
+          route.provider,
+          keyed,
+          times,
+          failure,
+          accountId,
+        );
+        if (isNew) this.#noteKeyCooldown(candidate, accountId, keyed, failure, times);
         tried = (tried ?? new Set()).add(keyed.fingerprint);
       }
       const hasKey =
         tried !== null &&
-        rest !== null &&
+        times !== null &&
         tried.size < MAX_KEYS_TRIED &&
         this.#keys.hasOther(name, provider, accountId, tried);
       // One bad key says nothing of a route that has others, and a key that is skipped needs no circuit.
-      report(hasKey || (rest?.skipped ?? 0) > 0 ? null : successOf(failure, candidate, request));
-      this.#noteRest(candidate, accountId, failure);
+      report(hasKey || (times?.skipped ?? 0) > 0 ? null : successOf(failure, candidate, request));
+      this.#noteCooldown(candidate, accountId, failure);
       this.#observer.onAttempt(route.provider, failure, logContext, keyed.label);
       if (!mayFailOver(failure, request) && !isOverflow(failure)) throw failure;
       request.onAttemptFailed?.();
@@ -249,37 +256,37 @@ export class Routing {
     const latencies = this.#latencies[firstFrameAt ? 'stream' : 'whole'];
     if (at !== null && at >= startedAt) latencies.add(candidate.name, at - startedAt);
     this.#keys.wake(candidate.name, keyed, startedAt);
-    const resting = this.#resting.get(candidate.name);
-    if (resting === undefined) return;
-    if (this.remainingCooldown(candidate, resting.account ?? accountId) > 0) return;
-    this.#observer.onRecovery?.(this.#resting.end(candidate.name)!);
+    const cooldown = this.#cooldowns.get(candidate.name);
+    if (cooldown === undefined) return;
+    if (this.remainingCooldown(candidate, cooldown.account ?? accountId) > 0) return;
+    this.#observer.onRecovery?.(this.#cooldowns.end(candidate.name)!);
   }
 
-  /** Registers that a route rests, if it does after a failure. */
-  #noteRest(candidate: RouteCandidate<Route>, accountId: string, failure: Failure): void {
+  /** Registers the cooldown of a route, if a failure began one. */
+  #noteCooldown(candidate: RouteCandidate<Route>, accountId: string, failure: Failure): void {
     const remaining = this.remainingCooldown(candidate, accountId);
     if (remaining === 0) return;
     const { provider, model } = sentTo(candidate);
     const account = this.remainingCooldown(candidate, null) > 0 ? null : accountId;
     const route = { provider, model, account, failure, until: performance.now() + remaining };
-    if (this.#resting.begin(candidate.name, route)) this.#observer.onRest?.(route);
+    if (this.#cooldowns.begin(candidate.name, route)) this.#observer.onCooldown?.(route);
   }
 
-  #noteKeyRest(
+  #noteKeyCooldown(
     candidate: RouteCandidate<Route>,
     accountId: string,
     { label, fingerprint }: KeyedProvider,
     failure: Failure,
-    rest: KeyRest,
+    times: KeyCooldownTimes,
   ): void {
     const named = sentTo(candidate);
     const { name } = candidate;
     const account = this.#keys.isForAll(name, fingerprint) ? null : accountId;
-    const shared = { ...named, route: name, fingerprint, account, ...rest, failure };
-    this.#observer.onSharedRest?.(shared);
+    const shared = { ...named, route: name, fingerprint, account, ...times, failure };
+    this.#observer.onSharedCooldown?.(shared);
     if (label === null) return;
-    const route = { ...named, account, failure, until: performance.now() + rest.avoided };
-    this.#observer.onKeyRest?.(route, label, rest.avoided);
+    const route = { ...named, account, failure, until: performance.now() + times.avoided };
+    this.#observer.onKeyCooldown?.(route, label, times.avoided);
   }
 }
 

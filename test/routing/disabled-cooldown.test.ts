@@ -33,9 +33,9 @@ it('a reload that disables cooldowns ends those that last', async () => {
   };
   await expect(ask(refuse)).rejects.toThrow('down');
   expect(routing.remainingCooldown(candidates[0]!, 'acct_1')).toBeGreaterThan(0);
-  expect([...routing.restingRoutes()]).toHaveLength(1);
+  expect([...routing.routeCooldowns()]).toHaveLength(1);
   config = configWith(0);
   expect(routing.remainingCooldown(candidates[0]!, 'acct_1')).toBe(0);
-  expect([...routing.restingRoutes()]).toEqual([]);
+  expect([...routing.routeCooldowns()]).toEqual([]);
   expect(await ask(async () => 'answered')).toBe('answered');
 });

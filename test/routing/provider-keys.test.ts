@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Provider } from '../../src/config/providers/provider-kinds.ts';
 import { Failure } from '../../src/failure.ts';
-import { keyRestOf, ProviderKeys } from '../../src/routing/provider-keys.ts';
+import { keyCooldownTimes, ProviderKeys } from '../../src/routing/provider-keys.ts';
 import { upstreamFailure } from '../../src/routing/upstream-failure.ts';
 
 const COOLDOWN = { after: 5, for: 30_000 };
@@ -16,7 +16,7 @@ function providerWith(...apiKeys: string[]): Provider {
 const keyOf = (taken: ReturnType<ProviderKeys['take']>) =>
   taken === null ? null : (taken.settings as { apiKey?: string }).apiKey;
 
-describe('keyRestOf', () => {
+describe('keyCooldownTimes', () => {
   const limited = (retryAfter?: string, message = 'slow down') =>
     upstreamFailure(429, { error: { message } }, { retryAfter });
 
@@ -28,8 +28,8 @@ describe('keyRestOf', () => {
     ['403', upstreamFailure(403, {}), { skipped: 0, avoided: 300_000 }],
     ['402', upstreamFailure(402, {}), { skipped: 0, avoided: 300_000 }],
   ])('lets a key rest after %s', (_, failure, rest) => {
-    expect(keyRestOf(failure, COOLDOWN)).toEqual(rest);
-    expect(keyRestOf(failure, NEVER)?.skipped).toBe(0);
+    expect(keyCooldownTimes(failure, COOLDOWN)).toEqual(rest);
+    expect(keyCooldownTimes(failure, NEVER)?.skipped).toBe(0);
   });
 
   it.each([
@@ -38,7 +38,7 @@ describe('keyRestOf', () => {
     ['404', upstreamFailure(404, {})],
     ['an error within a stream', upstreamFailure(null, { error: { type: 'server_error' } })],
   ])('lets no key rest after %s', (_, failure) => {
-    expect(keyRestOf(failure, COOLDOWN)).toBeNull();
+    expect(keyCooldownTimes(failure, COOLDOWN)).toBeNull();
   });
 });
 
@@ -49,7 +49,7 @@ describe('ProviderKeys', () => {
     const provider = providerWith('a', 'b', 'c');
     const taken = () => keys.take('route', provider, 'ann', null)!;
     expect([taken(), taken(), taken(), taken()].map(keyOf)).toEqual(['a', 'b', 'c', 'a']);
-    keys.rest('route', 'p', taken(), { skipped: 1000, avoided: 1000 }, FAILURE, 'ann');
+    keys.beginCooldown('route', 'p', taken(), { skipped: 1000, avoided: 1000 }, FAILURE, 'ann');
     expect([taken(), taken(), taken()].map(keyOf)).toEqual(['c', 'a', 'c']);
     expect(keyOf(keys.take('another', provider, 'ann', null))).toBe('a');
     expect(keyOf(keys.take('another', provider, 'ann', null))).toBe('b');
@@ -63,7 +63,7 @@ describe('ProviderKeys', () => {
     const keys = new ProviderKeys(() => now);
     const provider = providerWith('a', 'b');
     for (const _ of [1, 2]) {
-      keys.rest(
+      keys.beginCooldown(
         'r',
         'p',
         keys.take('r', provider, 'ann', null)!,
@@ -84,14 +84,14 @@ describe('ProviderKeys', () => {
     const keys = new ProviderKeys(() => now);
     const provider = providerWith('a');
     const key = keys.take('r', provider, 'ann', null)!;
-    keys.rest('r', 'p', key, { skipped: 1000, avoided: 1000 }, FAILURE, 'ann');
+    keys.beginCooldown('r', 'p', key, { skipped: 1000, avoided: 1000 }, FAILURE, 'ann');
     keys.wake('r', key, 5);
     expect(keys.remaining('r', provider, 'ann')).toBe(1000);
-    expect(Array.from(keys.resting(), ({ provider }) => provider)).toEqual(['p']);
+    expect(Array.from(keys.cooldowns(), ({ provider }) => provider)).toEqual(['p']);
     now = 20;
     keys.wake('r', key, 15);
     expect(keys.remaining('r', provider, 'ann')).toBe(0);
-    expect(Array.from(keys.resting())).toEqual([]);
+    expect(Array.from(keys.cooldowns())).toEqual([]);
   });
 
   it('skips a key for one account until the request of another fails too', () => {
@@ -101,7 +101,7 @@ describe('ProviderKeys', () => {
     const key = keys.take('r', provider, 'ann', null)!;
     const remaining = () => ['ann', 'bob', null].map((who) => keys.remaining('r', provider, who));
     const rest = (who: string) =>
-      keys.rest('r', 'p', key, { skipped: 1000, avoided: 9000 }, FAILURE, who);
+      keys.beginCooldown('r', 'p', key, { skipped: 1000, avoided: 9000 }, FAILURE, who);
     expect([rest('ann'), rest('ann'), remaining()]).toEqual([true, false, [1000, 0, 0]]);
     expect(keyOf(keys.take('r', provider, 'ann', null))).toBeNull();
     expect(keyOf(keys.take('r', provider, 'bob', null))).toBe('a');
@@ -116,7 +116,7 @@ describe('ProviderKeys', () => {
   it('keeps a rest when a reload moves the key', () => {
     const keys = new ProviderKeys(() => 0);
     const before = providerWith('a', 'b');
-    keys.rest(
+    keys.beginCooldown(
       'r',
       'p',
       keys.take('r', before, 'ann', null)!,
@@ -156,7 +156,14 @@ describe('ProviderKeys', () => {
             tried.add(taken.fingerprint);
             if (rest === null || asked > 0) continue;
             const { skipped, more } = rest;
-            keys.rest('r', 'p', taken, { skipped, avoided: skipped + more }, FAILURE, 'ann');
+            keys.beginCooldown(
+              'r',
+              'p',
+              taken,
+              { skipped, avoided: skipped + more },
+              FAILURE,
+              'ann',
+            );
           }
           expect(new Set(seen).size).toBe(seen.length);
           // A timer may fire 10 ms before the end of a rest.

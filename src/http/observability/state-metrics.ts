@@ -114,14 +114,14 @@ export function addRoutingMetrics(registry: MetricRegistry, routings: readonly R
     'provider',
     'oriel_routes_resting',
     'Routes that are cooling down, by provider',
-    () => routings.flatMap((one) => Array.from(one.restingRoutes(), (rest) => [rest.provider, 1])),
+    () => routings.flatMap((one) => Array.from(one.routeCooldowns(), (rest) => [rest.provider, 1])),
   );
   registry.gauges(
     'provider',
     'oriel_provider_keys_resting',
     'Provider keys that are cooling down on at least one route, by provider',
     () => {
-      const resting = routings.flatMap((routing) => [...routing.restingKeys()]);
+      const resting = routings.flatMap((routing) => [...routing.keyCooldowns()]);
       const providers = new Map(
         resting.map(({ provider, fingerprint }) => [`${fingerprint} ${provider}`, provider]),
       );

@@ -10,7 +10,7 @@ import { matchesPattern } from '../../schema/pattern.ts';
 import type { AppContext } from '../request/app-context.ts';
 import { addEndpoint } from '../request/endpoint.ts';
 import { seconds } from '../request/query.ts';
-import { type RestingUpstreams, restingUpstreams } from '../routes/server/health.ts';
+import { type CooldownsByUpstream, cooldownsByUpstream } from '../routes/server/health.ts';
 
 const rest = { reason: v.string(), until: field(v.string(), 'ISO 8601') };
 
@@ -91,7 +91,7 @@ function problemOf(name: string, state: ProviderState, last?: ProviderFailure): 
   }
 }
 
-type Rest = RestingUpstreams['routes'][number];
+type Rest = CooldownsByUpstream['routes'][number];
 
 function modelRecord(
   [id, { type, aliases = [], routes }]: [string, Config['models'][string]],
@@ -117,7 +117,7 @@ function modelRecord(
 function providerRecord(
   [name, provider]: [string, Provider],
   attempts: ProviderAttempts,
-  resting: RestingUpstreams,
+  resting: CooldownsByUpstream,
 ): v.InferOutput<typeof providerShape> {
   const state = stateOf(attempts);
   return {
@@ -144,7 +144,7 @@ export function ownerModelRoute(server: FastifyInstance, context: AppContext): v
     answer: catalogShape,
     handler: async () => {
       const { models, providers } = context.config;
-      const resting = restingUpstreams(context);
+      const resting = cooldownsByUpstream(context);
       return {
         object: 'catalog' as const,
         models: Object.entries(models).map((entry) => modelRecord(entry, resting.routes)),

@@ -3,9 +3,9 @@ import { nameOf, upstreamModelOf } from '../../config/catalog/model-names.ts';
 import type { Model, Provider } from '../../config/settings/schema.ts';
 import { Failure } from '../../failure.ts';
 import { clientPool, type ImagePool } from '../../operations/pool/pool.ts';
-import { RoutesResting } from '../../routing/resting-routes.ts';
 import { timeoutsOf } from '../../routing/retry-policy.ts';
 import { type RouteCandidate, unknownToProvider } from '../../routing/route-candidates.ts';
+import { RoutesCoolingDown } from '../../routing/route-cooldowns.ts';
 import { invalid } from '../../schema/invalid.ts';
 import type { Completion, Task } from '../../store/task.ts';
 import type { Trace } from '../../telemetry/trace.ts';
@@ -69,7 +69,7 @@ export class MediaTaskExecutor {
   }
 
   /**
-   * Tries the routes. Waits while all of them rest, or no connection can be opened here, until
+   * Tries the routes. Waits while all of them cool down, or no connection can be opened here, until
    * the task's deadline.
    */
   async #route(job: MediaJob, execution: TaskExecution): Promise<RoutedOutput> {
@@ -99,7 +99,7 @@ export class MediaTaskExecutor {
           },
         });
       } catch (error) {
-        if (!(error instanceof RoutesResting) && !isOutOfDescriptors(error)) {
+        if (!(error instanceof RoutesCoolingDown) && !isOutOfDescriptors(error)) {
           const { wildcardPart: part = null } = job.request;
           const { model: id } = task;
           throw part === null ? error : unknownToProvider(error, id, nameOf(id, part));

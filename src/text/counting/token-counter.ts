@@ -48,7 +48,7 @@ export interface Count {
 
 /**
  * Counts the tokens of requests: by upstreams of the client's own dialect, else by a tokenizer. Its
- * circuits are its own: counting has limits of its own at providers, and must not rest their models.
+ * circuits are its own: counting has limits of its own at providers, and must not cool their models down.
  */
 export class TokenCounter {
   readonly #options: TokenCounterOptions;

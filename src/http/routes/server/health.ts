@@ -121,7 +121,7 @@ export function healthRoutes(
         }),
         // Requests are served: refusing them would make a second failure of the first.
         ...(limitsFault !== null && { limits: degraded(limitsFault) }),
-        ...(hasDetails && { upstreams: restingUpstreams(context) }),
+        ...(hasDetails && { upstreams: cooldownsByUpstream(context) }),
       };
     },
   });
@@ -178,21 +178,24 @@ function unavailable(code: 'disk_unavailable' | 'pool_unavailable', message: str
 }
 
 /** The routes and keys that rest now, and why. */
-export function restingUpstreams({ routings }: AppContext) {
+export function cooldownsByUpstream({ routings }: AppContext) {
   const reasonOf = ({ code, type }: Failure) => code ?? type;
   const timeOf = (until: number) => new Date(Date.now() + until - performance.now()).toISOString();
   return {
     routes: routings.flatMap((routing) =>
-      Array.from(routing.restingRoutes(), ({ provider, model, failure, until }) => {
+      Array.from(routing.routeCooldowns(), ({ provider, model, failure, until }) => {
         return { provider, model, reason: reasonOf(failure), until: timeOf(until) };
       }),
     ),
     keys: routings.flatMap((routing) =>
-      Array.from(routing.restingKeys(), ({ provider, fingerprint: key, failure, avoidedUntil }) => {
-        return { provider, key, reason: reasonOf(failure), until: timeOf(avoidedUntil) };
-      }),
+      Array.from(
+        routing.keyCooldowns(),
+        ({ provider, fingerprint: key, failure, avoidedUntil }) => {
+          return { provider, key, reason: reasonOf(failure), until: timeOf(avoidedUntil) };
+        },
+      ),
     ),
   };
 }
 
-export type RestingUpstreams = ReturnType<typeof restingUpstreams>;
+export type CooldownsByUpstream = ReturnType<typeof cooldownsByUpstream>;

@@ -2,31 +2,31 @@ import { Failure } from '../failure.ts';
 import { needsOperator } from './retry-policy.ts';
 
 /** A route that is not used for a while. */
-export interface RestingRoute {
+export interface RouteCooldown {
   readonly provider: string;
   /** The provider's name of the model. */
   readonly model: string;
   /** The account whose requests do not use it; null for all. */
   readonly account: string | null;
-  /** The failure after which it began to rest. */
+  /** The failure that began its cooldown. */
   readonly failure: Failure;
-  /** Time of `performance.now()` until which it rests. */
+  /** Time of `performance.now()` until which it is not tried. */
   readonly until: number;
 }
 
 /** Routes that reloads removed are forgotten beyond this number, the oldest first. */
 const MAX_ROUTES = 10_000;
 
-/** The routes that began to rest and have not succeeded since. */
-export class RestingRoutes {
-  readonly #routes = new Map<string, RestingRoute>();
+/** The routes that began to cool down and have not succeeded since. */
+export class RouteCooldowns {
+  readonly #routes = new Map<string, RouteCooldown>();
 
-  get(name: string): RestingRoute | undefined {
+  get(name: string): RouteCooldown | undefined {
     return this.#routes.get(name);
   }
 
-  /** Registers a rest, or its extension. @returns whether it is a new one, or now one for all accounts */
-  begin(name: string, route: RestingRoute): boolean {
+  /** Registers a cooldown, or its extension. @returns whether it is a new one, or now one for all accounts */
+  begin(name: string, route: RouteCooldown): boolean {
     const before = this.#routes.get(name);
     const isNew = before === undefined || (before.account !== null && route.account === null);
     this.#routes.set(name, route);
@@ -34,8 +34,8 @@ export class RestingRoutes {
     return isNew;
   }
 
-  /** Ends the rest of a route that has succeeded. @returns the route; null where it did not rest */
-  end(name: string): RestingRoute | null {
+  /** Ends the cooldown of a route that has succeeded. @returns the route; null where it had none */
+  end(name: string): RouteCooldown | null {
     if (this.#routes.size === 0) return null;
     const route = this.#routes.get(name);
     this.#routes.delete(name);
@@ -43,16 +43,16 @@ export class RestingRoutes {
   }
 
   /** The routes that are not used now. */
-  *now(): Generator<RestingRoute, void> {
+  *now(): Generator<RouteCooldown, void> {
     const now = performance.now();
     for (const route of this.#routes.values()) if (route.until > now) yield route;
   }
 }
 
-/** Every route of a model rests for an account. `retryAfter` is when the first one may be tried. */
-export class RoutesResting extends Failure {
+/** Every route of a model cools down for an account. `retryAfter` is when the first one may be tried. */
+export class RoutesCoolingDown extends Failure {
   /**
-   * @param failure after which that route began to rest
+   * @param failure that began the cooldown of that route
    * @param cooldown milliseconds
    */
   constructor(model: string, failure: Failure | undefined, cooldown: number) {
