@@ -185,7 +185,7 @@ describeWithPostgres('two nodes', (server) => {
     await expect.poll(() => valuesOf('oriel_node_claims')).toEqual([0, 0]);
   });
 
-  it('let a key rest that a provider has limited at one of them', async () => {
+  it('cool a key down that a provider has limited at one of them', async () => {
     const error = { message: 'slow down', type: 'rate_limit_error' };
     upstream.play({ refuse: { status: 429, body: { error }, headers: { 'retry-after': '600' } } });
     const ask = (daemon: TestDaemon) =>

@@ -43,7 +43,7 @@ describe('keyCooldownTimes', () => {
 });
 
 describe('ProviderKeys', () => {
-  it('takes keys in turn and skips those that rest, each on its route', () => {
+  it('takes keys in turn and skips those that cool down, each on its route', () => {
     let now = 0;
     const keys = new ProviderKeys(() => now);
     const provider = providerWith('a', 'b', 'c');
@@ -79,7 +79,7 @@ describe('ProviderKeys', () => {
     expect(keys.remaining('r', provider, 'ann')).toBe(0);
   });
 
-  it('ends a rest at a success of a request that was sent after it began', () => {
+  it('ends a cooldown at a success of a request that was sent after it began', () => {
     let now = 10;
     const keys = new ProviderKeys(() => now);
     const provider = providerWith('a');
@@ -113,7 +113,7 @@ describe('ProviderKeys', () => {
     expect(remaining()).toEqual([1000, 0, 0]);
   });
 
-  it('keeps a rest when a reload moves the key', () => {
+  it('keeps a cooldown when a reload moves the key', () => {
     const keys = new ProviderKeys(() => 0);
     const before = providerWith('a', 'b');
     keys.beginCooldown(

@@ -66,7 +66,7 @@ it('a wildcard itself, a part of a path and too long a name are no models', asyn
   }
 });
 
-it('a name that no provider of a wildcard knows is no model, and rests no route', async () => {
+it('a name that no provider of a wildcard knows is no model, and cools no route down', async () => {
   const { daemon, upstream } = gateway();
   const body = { error: { type: 'not_found_error', message: 'model: claude-typo' } };
   for (let tries = 0; tries < 3; tries += 1) {

@@ -114,7 +114,7 @@ describe('several keys of a provider', () => {
     expect(asked).toEqual(['t1', 't2', 't3', 't1']);
   });
 
-  it.each([false, true])('rest on 429 for Retry-After; stream %s', async (stream) => {
+  it.each([false, true])('cool down on 429 for Retry-After; stream %s', async (stream) => {
     refusals = { l1: limited(stream ? 301 : 300) };
     expect((await ask('limited', { stream })).status).toBe(200);
     expect((await ask('limited', { stream })).status).toBe(200);
@@ -124,7 +124,7 @@ describe('several keys of a provider', () => {
     expect(await gauge('oriel_routes_resting')).not.toHaveProperty('limited');
   });
 
-  it('let the route rest once all of them do', async () => {
+  it('cool the route down once all of them do', async () => {
     refusals = { l1: limited(300), l2: limited(200) };
     const first = await ask('limited');
     expect([first.status, first.headers.get('retry-after')]).toEqual([429, '200']);
@@ -143,7 +143,7 @@ describe('several keys of a provider', () => {
     });
   });
 
-  it('a short rest of the only key is waited for', async () => {
+  it('a short cooldown of the only key is waited for', async () => {
     refusals = { b1: limited(1) };
     const waiting = ask('brief');
     await upstream.received();

@@ -8,11 +8,12 @@ import {
 import { type NamedEntry, upstreamModelOf } from '../../config/catalog/model-names.ts';
 import { dialectFor, isRemote, type Provider } from '../../config/providers/provider-kinds.ts';
 import type { Config, Model } from '../../config/settings/schema.ts';
+import { Failure } from '../../failure.ts';
 import { invalid } from '../../schema/invalid.ts';
 import type { KeyHolder } from '../../store/store.ts';
-import type { DialectName, TextRequest } from '../canonical/canonical.ts';
+import type { DialectName, Json, TextRequest } from '../canonical/canonical.ts';
 import type { Target } from '../dialects/dialect.ts';
-import { upstreamDialectOf } from '../dialects/registry.ts';
+import { dialectNamed, upstreamDialectOf } from '../dialects/registry.ts';
 import { canPass } from './pass-through.ts';
 
 /**
@@ -89,4 +90,25 @@ export function upstreamRequestsFor(
     return isRemote(provider) && canPass(request, { dialect });
   });
   return isPassed ? 1 : n;
+}
+
+/** Models whose provider has no compaction of its own. */
+const WITHOUT_COMPACTION = new WeakSet<TextModel>();
+
+/** The model of a conversation that the provider itself is to compact: it alone can read the result. Null for none. */
+export function compactingModel(body: Json, config: Config, holder: KeyHolder): TextModel | null {
+  const request = dialectNamed('responses').decodeRequest(body);
+  const { model } = findModelOfType('text', request.model, config, holder);
+  const isOnly = model.routes.length === 1 && mayLeaveServer(model, config);
+  const isSpoken = isOnly && hasRouteOf('responses', model, config);
+  const isPassed = isSpoken && canPass(request, { dialect: 'responses' });
+  return isPassed && !WITHOUT_COMPACTION.has(model) ? model : null;
+}
+
+/** Whether an error of a provider says that a model has no compaction of its own, so that a summary takes its place. */
+export function cannotCompact(model: TextModel, error: unknown): boolean {
+  const code = error instanceof Failure && error.code;
+  if (code === 'upstream_not_found') WITHOUT_COMPACTION.add(model);
+  // A name that fits a wildcard may be unknown.
+  return code === 'upstream_not_found' || code === 'model_not_found';
 }

@@ -131,7 +131,7 @@ describe('recent requests', () => {
 });
 
 describe('GET /v1/admin/models', () => {
-  it('says which provider has a wrong key, without the key, and which route rests', async () => {
+  it('says which provider has a wrong key, without the key, and which route cools down', async () => {
     const { body, text } = await send('/v1/admin/models');
     expect(text).not.toContain('5ecre7');
     expect(body['providers']).toMatchObject([

@@ -114,7 +114,7 @@ describe.each(AGENTS)('a conversation of %s', (_name, agent) => {
     expect(second.requests).toHaveLength(refusals.length);
   });
 
-  it('moves when that route rests, and stays when it returns', async () => {
+  it('moves when that route cools down, and stays when it returns', async () => {
     const { upstream } = gateway();
     upstream.play(DOWN, scriptedTurn);
     second.play(scriptedTurn, DOWN, scriptedTurn);

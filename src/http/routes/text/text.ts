@@ -1,9 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import * as v from 'valibot';
-import type { TextModel } from '../../../config/catalog/catalog.ts';
-import { Failure } from '../../../failure.ts';
-import { invalid } from '../../../schema/invalid.ts';
-import { isObject } from '../../../schema/untrusted.ts';
 import { isBackground } from '../../../text/background/background.ts';
 import type { Json } from '../../../text/canonical/canonical.ts';
 import { TextReport } from '../../../text/canonical/report.ts';
@@ -11,21 +7,9 @@ import { ESTIMATE_HEADER } from '../../../text/counting/token-counter.ts';
 import type { Dialect } from '../../../text/dialects/dialect.ts';
 import type { Endpoint, RequestAddress } from '../../../text/dialects/endpoint.ts';
 import { fieldRows } from '../../../text/dialects/field-rows.ts';
-import { allDialects, dialectNamed } from '../../../text/dialects/registry.ts';
-import { usageSchema } from '../../../text/dialects/usage.ts';
+import { allDialects } from '../../../text/dialects/registry.ts';
 import { IGNORED_HEADER, pathsHeader, type TextCall } from '../../../text/execution/execution.ts';
-import {
-  findModelOfType,
-  hasRouteOf,
-  mayLeaveServer,
-} from '../../../text/execution/model-routes.ts';
-import { canPass } from '../../../text/execution/pass-through.ts';
-import {
-  compactionOf,
-  compactionRequest,
-  summaryRequest,
-} from '../../../text/stored/compaction.ts';
-import { itemsOf, type StoredResponse, UnknownReference } from '../../../text/stored/history.ts';
+import type { StoredResponse } from '../../../text/stored/history.ts';
 import { LightAbortSignal } from '../../../upstream/abort-signal.ts';
 import { beginCopy } from '../../observability/request-bodies.ts';
 import { EVENT_STREAM } from '../../openapi/openapi.ts';
@@ -37,17 +21,10 @@ import { turnOf } from '../../sockets/turn.ts';
 import { disconnectSignal, onClientDisconnect } from '../../transport/client-disconnect.ts';
 import { scheduleEndOfTick } from '../../transport/end-of-tick.ts';
 import { SseResponse, sendEvents } from '../../transport/sse-response.ts';
-import { storedOf, wholeBody } from './responses.ts';
+import { wholeBody } from './responses.ts';
 
 /** The document's entry for answers that are always streamed. */
 const STREAMED = { description: 'Success', content: EVENT_STREAM };
-
-const compaction = v.looseObject({
-  id: v.string(),
-  object: v.literal('response.compaction'),
-  output: v.array(v.looseObject({ type: v.string() })),
-  usage: usageSchema,
-});
 
 /** Paths that name the model. The console's page of the API fills in the example. */
 const MODEL_PARAMS = v.object({
@@ -105,8 +82,8 @@ export function textRoutes(server: FastifyInstance, context: AppContext): void {
   }
 }
 
-/** Answers a request for text in a dialect. */
-async function answerText(
+/** Answers a request for text in a dialect. @returns the document; the reply where it was streamed */
+export async function answerText(
   request: TextHttpRequest,
   reply: FastifyReply,
   context: AppContext,
@@ -151,82 +128,6 @@ async function answerText(
     request.firstFrameMs = sse.firstFrameMs;
     sse.end(report.failure ? dialect.failChunk?.(report.failure) : undefined);
   }
-}
-
-/** Models whose provider has no compaction of its own. */
-const WITHOUT_COMPACTION = new WeakSet<object>();
-
-/** The model of a conversation that the provider itself is to compact: it alone can read the result. Null for none. */
-function modelAtProvider(
-  body: Json,
-  { config }: AppContext,
-  holder: TextHttpRequest['holder'],
-): TextModel | null {
-  const request = dialectNamed('responses').decodeRequest(body);
-  const { model } = findModelOfType('text', request.model, config, holder);
-  const isOnly = model.routes.length === 1 && mayLeaveServer(model, config);
-  const isSpoken = isOnly && hasRouteOf('responses', model, config);
-  const isPassed = isSpoken && canPass(request, { dialect: 'responses' });
-  return isPassed && !WITHOUT_COMPACTION.has(model) ? model : null;
-}
-
-/** Replaces a conversation by a summary, which later requests send back in its place. */
-export function compactionRoute(server: FastifyInstance, context: AppContext): void {
-  const dialect = dialectNamed('responses');
-  addEndpoint(server, {
-    path: 'POST /v1/responses/compact',
-    tag: 'Text',
-    summary: 'Replace a conversation by its user messages and a summary',
-    body: v.pipe(dialect.fields.schema, v.examples([dialect.endpoints[0]!.example])),
-    answer: compaction,
-    config: { operation: 'chat' },
-    handler: async (request: TextHttpRequest, reply) => {
-      // The conversation may be in an earlier response alone.
-      if (isObject(request.body))
-        request.body = { ...request.body, input: request.body['input'] ?? [] };
-      dialect.decodeRequest(request.body);
-      const whole = (await wholeBody(context, request).catch((error: unknown) => {
-        // The provider may keep it.
-        if (error instanceof UnknownReference) return request.body;
-        throw error;
-      })) as Json;
-      const items = itemsOf(whole['input']);
-      if (items.length === 0 && (whole['previous_response_id'] ?? null) === null) {
-        throw invalid('input', 'expected a conversation, received none');
-      }
-      const address = { model: null, stream: false };
-      const stored = storedOf(context, request.holder);
-      const ask = async (body: Json, isCompaction: boolean) => {
-        request.body = body;
-        const answered = answerText(request, reply, context, dialect, address, { isCompaction });
-        const answer = JSON.parse((await answered) as string) as Json;
-        // The answer was charged, and would be again.
-        reply.header('x-should-retry', 'false');
-        return answer;
-      };
-      const asked: Json = { ...compactionRequest({ ...whole, input: items }), store: false };
-      const model = modelAtProvider(asked, context, request.holder);
-      let own: Json | null = null;
-      if (model !== null) {
-        own = await ask(asked, true).catch((error: unknown) => {
-          const code = error instanceof Failure && error.code;
-          if (code === 'upstream_not_found') WITHOUT_COMPACTION.add(model);
-          // A name that fits a wildcard may be unknown.
-          else if (code !== 'model_not_found') throw error;
-          return null;
-        });
-      }
-      const { output_text: _, ...compacted } =
-        own ?? (await compactionOf(await ask(summaryRequest(whole, items), false), items, stored));
-      if (context.config.responses.retention > 0) {
-        const response = { ...compacted, status: 'completed' };
-        const kept = stored.keep({ response, input: [], previous: null, conversation: null });
-        // The client can send back the answer itself.
-        await kept.catch(() => {});
-      }
-      return compacted as v.InferOutput<typeof compaction>;
-    },
-  });
 }
 
 /** Begins a response in the background. */
