@@ -107,7 +107,7 @@ export class StoredResponses implements Lookup {
   /**
    * Keeps a response for the retention, and adds its items to its conversation.
    *
-   * @throws Failure insufficient_quota, `store_unavailable`
+   * @throws Failure `storage_full`, `store_unavailable`
    */
   async keep(stored: StoredResponse, isOpen = false, more: object = {}): Promise<Document> {
     const { documents } = this.#store;
@@ -169,12 +169,17 @@ export class StoredResponses implements Lookup {
     return added.map(({ body }) => body as Json);
   }
 
-  /** Items of a conversation. Those without an identifier, or with one that is taken, get a new one. */
+  /** Items of a conversation that is kept, and kept longer by this. */
   async #newItems(conversation: string, items: readonly Json[]): Promise<readonly NewDocument[]> {
     const found = await this.find('conversation', conversation);
     // Deleted meanwhile.
     if (found === undefined) return [];
     await this.#touch(found);
+    return this.#itemsOf(conversation, items);
+  }
+
+  /** Items of a conversation. Those without an identifier, or with one that is taken, get a new one. */
+  async #itemsOf(parent: string, items: readonly Json[]): Promise<readonly NewDocument[]> {
     const named: NewDocument[] = [];
     const seen = new Set<string>();
     for (const item of items) {
@@ -183,7 +188,7 @@ export class StoredResponses implements Lookup {
       const own = isTaken ? newId(PREFIXES[String(item['type'] ?? 'message')] ?? 'item') : id;
       seen.add(own);
       const body = shownItem(item, own);
-      named.push(this.#new('conversation_item', own, { parent: conversation, body }));
+      named.push(this.#new('conversation_item', own, { parent, body }));
     }
     return named;
   }
@@ -231,11 +236,13 @@ export class StoredResponses implements Lookup {
     return this.#sealingKey();
   }
 
-  async create(metadata: Json): Promise<Document> {
+  /** Creates a conversation with its first items, in one transaction. */
+  async create(metadata: Json, items: readonly Json[]): Promise<Document> {
     const expiresAt = this.#store.now + this.#settings.conversationRetention;
     const more = { expiresAt, body: { metadata } };
     const conversation = this.#new('conversation', newId('conv'), more);
-    return (await this.#store.documents.add([conversation], this.#quota))[0]!;
+    const first = await this.#itemsOf(conversation.id, items);
+    return (await this.#store.documents.add([conversation, ...first], this.#quota))[0]!;
   }
 }
 

@@ -13,7 +13,7 @@ it('a conversation is kept for the retention after its last use, and then leaves
   const conversationRetention = 30 * DAY;
   const responses = { conversationRetention, retention: DAY, maxCount: 99, maxSize: 1e6 };
   const stored = new StoredResponses(store, 'acct_1', { responses } as unknown as Config);
-  const { id } = await stored.create({});
+  const { id } = await stored.create({}, []);
   const [first] = await stored.append(id, [{ role: 'user', content: 'Hello' }]);
   for (const use of [
     () => stored.append(id, [{ role: 'user', content: 'More' }]),

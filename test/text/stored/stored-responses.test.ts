@@ -352,6 +352,19 @@ it('answers although the quota is full, and says that it stores nothing', async 
   expect(isStored(await create())).toBe(true);
 });
 
+it('creates a conversation with all its items or not at all', async () => {
+  const openai = await client();
+  const create = (count: number) => {
+    const items = Array.from({ length: count }, () => ({ role: 'user', content: 'Hi' }) as const);
+    return openai.conversations.create({ items });
+  };
+  await create(20);
+  // As many as the quota has conversations.
+  for (let count = 0; count < 30; count += 1)
+    expect(await failureOf(create(20))).toEqual([402, 'storage_full', null]);
+  await create(8);
+});
+
 it('refuses chains without an end, and long ones', async () => {
   const openai = await client();
   gateway().upstream.play(says('x'.repeat(3_000_000)));

@@ -59,9 +59,7 @@ export function conversationRoutes(server: FastifyInstance, context: AppContext)
     handler: async ({ holder, body }) => {
       const { metadata: given, items: first } = checkedBody(created, body ?? {});
       const stored = storedOf(context, holder);
-      const conversation = await stored.create(given ?? {});
-      if (first?.length) await stored.append(conversation.id, first as readonly Json[]);
-      return shown(conversation);
+      return shown(await stored.create(given ?? {}, (first ?? []) as readonly Json[]));
     },
   });
 
