@@ -85,7 +85,7 @@ describe('a request with a policy for public addresses', () => {
   it('does not reuse a connection of a request without a policy', async () => {
     const there = await receiver();
     const by = resolving(async () => ['127.0.0.1']);
-    expect(await textOf(await open(there.url, { timeouts: { connect: 200 } }, by))).toBe('here');
+    expect(await textOf(await open(there.url, {}, by))).toBe('here');
     await expect(open(there.url, guarded, by)).rejects.toMatchObject(PRIVATE);
     expect(there.requests()).toBe(1);
   });
@@ -115,10 +115,7 @@ describe('a request with a policy for public addresses', () => {
 });
 
 describe('a request with a custom policy', () => {
-  const governedBy = (policy: typeof PUBLIC) => ({
-    networkPolicy: policy,
-    timeouts: { connect: 200 },
-  });
+  const governedBy = (networkPolicy: typeof PUBLIC) => ({ networkPolicy });
   const ALLOWED = networkPolicy({ allow: ['127.0.0.0/8'] });
   const NAMED = networkPolicy({ allow: ['example'] });
   const DENIED = networkPolicy({ allowPrivateAddresses: true, deny: ['127.0.0.1'] });

@@ -268,7 +268,7 @@ describe('S3Storage on a mock', () => {
   });
 
   it('leaves connections for results while downloads are slow', async () => {
-    const { storage, mock } = await onMock({ connections: 4, timeout: 300 });
+    const { storage, mock } = await onMock({ connections: 4, timeout: 2000 });
     const asset = await written(storage);
     mock.fault = ({ method }, response) => {
       if (method !== 'GET') return false;

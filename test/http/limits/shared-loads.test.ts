@@ -93,9 +93,7 @@ describeWith([REDIS], 'limits of loads over nodes', () => {
     const own = await begun(times(3, () => other.limits.loads.begin(limit, BOTH)));
     expect(own).toHaveLength(2);
     await redis.restart();
-    await Promise.all(
-      both.map((node) => expect.poll(() => node.seen.returned, { timeout: 9000 }).toBe(1)),
-    );
+    await Promise.all(both.map((node) => expect.poll(() => node.seen.returned).toBe(1)));
     for (const active of [...before, ...own]) active.end(7);
     const again = await begun(
       times(9, (index) => both[index % 2]!.limits.loads.begin(limit, BOTH)),
