@@ -105,7 +105,6 @@ it.each<[object, number, string | null, RegExp]>([
   [{ documents: ['a'.repeat(1024 * 1024 + 1)] }, 400, 'documents[0]', /1048576 bytes/],
   [{ query: '' }, 400, 'query', /query/],
   [{ top_n: 0 }, 400, 'top_n', /at least 1/],
-  [{ raw_scores: true }, 400, 'raw_scores', /unknown/],
   [{ model: 'vectors' }, 400, 'model', /not of rerank/],
   [{ model: 'gone' }, 404, 'model', /no model/],
   [{ query: 'sandbox:fail=rate_limit' }, 429, null, /sandbox/],
@@ -131,6 +130,31 @@ it.each<[string, unknown]>([
   await expect(rerank({ model: 'searches', ...ASKED }, key)).rejects.toMatchObject({ status: 502 });
   expect((await account(daemon, key)).credits).toMatchObject({ spent: 0, reserved: 0 });
 });
+
+it.each([
+  // It speaks the client's format, and may know more of it.
+  ['vectors', { truncate: 'END' }, null],
+  ['google-vectors', {}, 'truncate'],
+  ['sandbox-vectors', {}, 'truncate'],
+  ['tokens', { truncate: 'END' }, null],
+  ['sandbox', {}, 'truncate'],
+])(
+  'a field that Oriel does not know reaches a provider of %s: %j',
+  async (model, sent, ignored) => {
+    const { upstream, daemon } = gateway();
+    const isRanking = model === 'tokens' || model === 'sandbox';
+    const embeddings = [{ values: [1], embedding: [1] }];
+    upstream.play(json({ data: embeddings, embeddings, results: RESULTS }));
+    const response = await fetch(`${daemon.url}/v1/${isRanking ? 'rerank' : 'embeddings'}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${OWNER_KEY}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ model, ...(isRanking ? ASKED : { input: 'a' }), truncate: 'END' }),
+    });
+    expect([response.status, response.headers.get('x-oriel-ignored')]).toEqual([200, ignored]);
+    if (!model.startsWith('sandbox')) expect(upstream.only().body).toMatchObject(sent);
+    if (model === 'google-vectors') expect(upstream.only().body).not.toHaveProperty('truncate');
+  },
+);
 
 const google = async (method: string, body: object) => {
   const response = await fetch(`${gateway().daemon.url}/v1beta/models/${method}`, {

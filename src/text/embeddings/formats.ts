@@ -12,7 +12,8 @@ type EmbeddingsFormat = RowFormat<EmbeddingsRequest, Embeddings>;
 /** OpenAI's embeddings, which most other servers have too. */
 const openai: EmbeddingsFormat = {
   path: () => '/embeddings',
-  body: ({ input, dimensions, encoding, user }, model) => ({
+  body: ({ input, dimensions, encoding, user, unknown }, model) => ({
+    ...unknown,
     model,
     input,
     ...(dimensions !== null && { dimensions }),
@@ -66,6 +67,7 @@ const gemini: EmbeddingsFormat = {
       })),
     };
   },
+  ignored: ({ unknown = {} }) => Object.keys(unknown),
   read({ items, encoding }, { embeddings, usageMetadata }) {
     const received = listOf(embeddings);
     if (received.length !== items.length) {

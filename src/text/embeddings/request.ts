@@ -3,7 +3,8 @@ import { checkedBody } from '../../schema/body.ts';
 import { choice, openObject } from '../../schema/choice.ts';
 import { field, integer, nullish, quoteValue } from '../../schema/fields.ts';
 import { expected, invalid } from '../../schema/invalid.ts';
-import type { Estimate } from '../rows/row.ts';
+import type { Json } from '../canonical/canonical.ts';
+import type { Estimate, RowRequest } from '../rows/row.ts';
 
 /** Items of one request, as at OpenAI. */
 const MAX_ITEMS = 2048;
@@ -40,8 +41,7 @@ export const embeddingsRequest = openObject({
 type Item = string | readonly number[];
 
 /** A checked request. */
-export interface EmbeddingsRequest {
-  readonly model: string;
+export interface EmbeddingsRequest extends RowRequest {
   /** The input as the client wrote it. */
   readonly input: unknown;
   readonly items: readonly Item[];
@@ -55,7 +55,6 @@ export interface EmbeddingsRequest {
 /** @throws Failure invalid_request, `param` naming the field by its path */
 export function decodeEmbeddings(value: unknown): EmbeddingsRequest {
   const body = checkedBody(embeddingsRequest, value);
-  refuseUnknown(embeddingsRequest, body);
   return {
     model: body.model,
     input: body.input,
@@ -63,16 +62,15 @@ export function decodeEmbeddings(value: unknown): EmbeddingsRequest {
     dimensions: body.dimensions ?? null,
     encoding: body.encoding_format ?? 'float',
     user: body.user ?? null,
+    unknown: unknownFields(embeddingsRequest, body),
   };
 }
 
-/** @throws Failure invalid_request for a field that a schema does not have */
-export function refuseUnknown({ entries }: { readonly entries: object }, body: object): void {
-  const known = Object.keys(entries);
-  for (const [name, given] of Object.entries(body)) {
-    if (given === null || known.includes(name)) continue;
-    throw invalid(name, `unknown; expected one of ${known.join(', ')}`, 'unsupported_parameter');
-  }
+/** The fields of a body that a schema does not have. */
+export function unknownFields({ entries }: { readonly entries: object }, body: object): Json {
+  return Object.fromEntries(
+    Object.entries(body).filter(([name, given]) => given !== null && !Object.hasOwn(entries, name)),
+  );
 }
 
 function itemsOf(input: unknown): readonly Item[] {

@@ -4,7 +4,8 @@ import { choice, openObject } from '../../schema/choice.ts';
 import { field, integer, nullish } from '../../schema/fields.ts';
 import { invalid } from '../../schema/invalid.ts';
 import { isObject } from '../../schema/untrusted.ts';
-import { checkedText, refuseUnknown } from '../embeddings/request.ts';
+import { checkedText, unknownFields } from '../embeddings/request.ts';
+import type { RowRequest } from '../rows/row.ts';
 
 /** Documents of one request, as at Cohere. */
 const MAX_DOCUMENTS = 1000;
@@ -35,8 +36,7 @@ export const rerankRequest = openObject({
 });
 
 /** A checked request. */
-export interface RerankRequest {
-  readonly model: string;
+export interface RerankRequest extends RowRequest {
   readonly query: string;
   /** The documents as texts. */
   readonly texts: readonly string[];
@@ -49,7 +49,6 @@ export interface RerankRequest {
 /** @throws Failure invalid_request, `param` naming the field by its path */
 export function decodeRerank(value: unknown): RerankRequest {
   const body = checkedBody(rerankRequest, value);
-  refuseUnknown(rerankRequest, body);
   const documents: unknown = body.documents;
   if (!Array.isArray(documents) || documents.length === 0 || documents.length > MAX_DOCUMENTS) {
     const received = Array.isArray(documents) ? `${documents.length}` : 'something else';
@@ -64,6 +63,7 @@ export function decodeRerank(value: unknown): RerankRequest {
       : null,
     topN: body.top_n ?? null,
     maxTokensPerDocument: body.max_tokens_per_doc ?? null,
+    unknown: unknownFields(rerankRequest, body),
   };
 }
 

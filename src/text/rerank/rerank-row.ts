@@ -24,7 +24,8 @@ type RerankFormat = RowFormat<RerankRequest, Ranking>;
 /** Cohere's format, which Jina, Voyage, vLLM and others share. */
 const cohere: RerankFormat = {
   path: () => '/rerank',
-  body: ({ query, texts, topN, maxTokensPerDocument }, model) => ({
+  body: ({ query, texts, topN, maxTokensPerDocument, unknown }, model) => ({
+    ...unknown,
     ...{ model, query, documents: texts },
     ...(topN !== null && { top_n: topN }),
     ...(maxTokensPerDocument !== null && { max_tokens_per_doc: maxTokensPerDocument }),

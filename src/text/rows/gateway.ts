@@ -13,7 +13,7 @@ import { openProvider, timeoutsUntil } from '../execution/upstream-request.ts';
 import { readJson } from '../relay/upstream-response.ts';
 import type { TextGatewayOptions } from '../stages/stage.ts';
 import { reserveForRow } from './meter.ts';
-import type { Row, RowAnswer, RowModel } from './row.ts';
+import type { Row, RowAnswer, RowModel, RowRequest } from './row.ts';
 
 /** One request of one client. */
 type RowCall = Pick<
@@ -37,14 +37,14 @@ export class RowGateway {
   }
 
   /** @returns the response as JSON */
-  answer<Request extends { readonly model: string }, Answer extends RowAnswer>(
+  answer<Request extends RowRequest, Answer extends RowAnswer>(
     row: Row<Request, Answer>,
     call: RowCall,
   ): Promise<string> {
     return this.#options.activity.during(call.isBackground, () => this.#answer(row, call));
   }
 
-  async #answer<Request extends { readonly model: string }, Answer extends RowAnswer>(
+  async #answer<Request extends RowRequest, Answer extends RowAnswer>(
     row: Row<Request, Answer>,
     call: RowCall,
   ): Promise<string> {
@@ -79,12 +79,13 @@ export class RowGateway {
       report.upstreamModel = upstreamModelOf(route, part);
       return report.upstreamModel;
     };
+    const nameIgnored = (ignored: readonly string[]) =>
+      call.onIgnored?.(ignored.length > 0 ? pathsHeader(ignored) : null);
     const ask = (route: RowModel['routes'][number], provider: RemoteProvider) => {
       const upstreamModel = nameRoute(route);
       secret = provider.apiKey;
       const format = row.formatOf(route, provider);
-      const ignored = format.ignored?.(request) ?? [];
-      call.onIgnored?.(ignored.length > 0 ? pathsHeader(ignored) : null);
+      nameIgnored(format.ignored?.(request) ?? []);
       return openProvider(through, provider, {
         path: format.path(upstreamModel),
         model: upstreamModel,
@@ -108,6 +109,7 @@ export class RowGateway {
         deadline,
         attempt: async ({ route }, provider) => {
           if (isRemote(provider)) return ask(route, provider);
+          nameIgnored(Object.keys(request.unknown ?? {}));
           return row.answerBySandbox(request, { model: nameRoute(route), deadline, signal });
         },
         isReplayed: isHit,

@@ -36,6 +36,13 @@ export interface Used {
   readonly searches: number;
 }
 
+/** A checked request. */
+export interface RowRequest {
+  readonly model: string;
+  /** Fields that this version does not know. A provider of the client's format receives them. */
+  readonly unknown?: Json;
+}
+
 /** How a provider is asked. */
 export interface RowFormat<Request, Answer> {
   /** Path below the base URL. */
@@ -44,7 +51,7 @@ export interface RowFormat<Request, Answer> {
   body(request: Request, model: string): Json;
   /** @throws Failure service_error for an answer that is not complete */
   read(request: Request, answer: Json): Answer;
-  /** Fields of the request that this format does not have, which only advise. */
+  /** Fields of the request that this format does not have, and that are not sent. */
   ignored?(request: Request): readonly string[];
 }
 
@@ -56,7 +63,7 @@ export interface SandboxTarget {
 }
 
 /** A row of the API: one kind of requests that are charged by what they read, and answered whole. */
-export interface Row<Request, Answer extends RowAnswer> {
+export interface Row<Request extends RowRequest, Answer extends RowAnswer> {
   readonly type: RowModel['type'];
   /** @throws Failure invalid_request, `param` naming the field by its path */
   decode(body: unknown): Request;

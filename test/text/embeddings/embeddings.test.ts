@@ -268,7 +268,6 @@ describe('embeddings of the sandbox', () => {
     ['dimensions', { model: 'remote', dimensions: 9 }],
     ['input[1]', { model: 'remote', input: [[1], Array(101).fill(1)] }],
     ['encoding_format', { encoding_format: 'int8' }],
-    ['input_type', { input_type: 'query' }],
     ['model', { model: 'chat' }],
   ])('refuse %s (case %#)', async (param, more) => {
     await expect(create({ model: 'sandbox', input: 'a', ...more })).rejects.toMatchObject({

@@ -9,7 +9,7 @@ import { CACHE_HEADER } from '../../../text/execution/answer-cache.ts';
 import { IGNORED_HEADER } from '../../../text/execution/execution.ts';
 import { rerankRequest } from '../../../text/rerank/request.ts';
 import { rerankRow } from '../../../text/rerank/rerank-row.ts';
-import type { Row, RowAnswer } from '../../../text/rows/row.ts';
+import type { Row, RowAnswer, RowRequest } from '../../../text/rows/row.ts';
 import { admissionOf, showCost } from '../../request/admission.ts';
 import type { AppContext } from '../../request/app-context.ts';
 import { addEndpoint } from '../../request/endpoint.ts';
@@ -79,7 +79,7 @@ export function rowRoutes(server: FastifyInstance, context: AppContext): void {
   });
 }
 
-function handlerOf<Request extends { readonly model: string }, Answer extends RowAnswer>(
+function handlerOf<Request extends RowRequest, Answer extends RowAnswer>(
   row: Row<Request, Answer>,
   context: AppContext,
 ) {
