@@ -98,10 +98,8 @@ export async function startServices(start: Start) {
   closers.add(() => telemetry.close());
   const providerHealth = new ProviderHealth();
   const { watch: alerts } = daemonAlerts;
-  const observer = {
-    ...routingObserver(start, providerHealth, alerts),
-    ...publishCooldowns(store),
-  };
+  const local = routingObserver(start, providerHealth, alerts);
+  const observer = { ...local, ...publishCooldowns(store) };
   const tracer = () => telemetry.tracer;
   const own = {
     store,

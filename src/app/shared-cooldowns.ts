@@ -4,7 +4,7 @@ import type { Routing } from '../routing/routing.ts';
 import type { Store } from '../store/store.ts';
 import type { StoreEvent } from '../store/store-event.ts';
 
-type CooldownEvent = Extract<StoreEvent, { kind: 'rest' }>;
+type Notice = Extract<StoreEvent, { kind: 'rest' }>;
 
 /** Characters of an error message in a notification to other nodes, which has 8000 bytes at most. */
 const MAX_MESSAGE = 500;
@@ -32,12 +32,7 @@ export function followCooldowns(store: Pick<Store, 'watch'>, routings: readonly 
 }
 
 /** Null for a failure of a newer version. */
-function cooldownOf({
-  kind: _,
-  failure,
-  account = null,
-  ...rest
-}: CooldownEvent): SharedCooldown | null {
+function cooldownOf({ kind: _, failure, account = null, ...rest }: Notice): SharedCooldown | null {
   const { message, code, status } = failure;
   const type = failure.type as FailureType;
   if (!FAILURE_TYPES.includes(type)) return null;

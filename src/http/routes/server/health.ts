@@ -187,13 +187,10 @@ export function cooldownsByUpstream({ routings }: AppContext) {
         return { provider, model, reason: reasonOf(failure), until: timeOf(until) };
       }),
     ),
-    keys: routings.flatMap((routing) =>
-      Array.from(
-        routing.keyCooldowns(),
-        ({ provider, fingerprint: key, failure, avoidedUntil }) => {
-          return { provider, key, reason: reasonOf(failure), until: timeOf(avoidedUntil) };
-        },
-      ),
+    keys: routings.flatMap((one) =>
+      Array.from(one.keyCooldowns(), ({ provider, fingerprint: key, failure, avoidedUntil }) => {
+        return { provider, key, reason: reasonOf(failure), until: timeOf(avoidedUntil) };
+      }),
     ),
   };
 }
