@@ -51,6 +51,12 @@ interface Case {
 
 const SIZE = { width: 240, height: 160 };
 
+/** A step that ImageMagick does by one option, with samples that differ by 1 at most. */
+const atMostOne = (step: string, options: string, option: string): Case => ({
+  ...{ title: step, steps: `${step}: ${options}`, most: 1 },
+  tools: { magick: `IN ${option} OUT` },
+});
+
 const CASES: readonly Case[] = [
   {
     title: 'trim',
@@ -110,43 +116,13 @@ const CASES: readonly Case[] = [
     mean: 0.6,
     most: 3,
   },
-  {
-    title: 'normalise',
-    steps: 'normalise: { low: 2, high: 1 }',
-    tools: { magick: 'IN -contrast-stretch 2%x1% OUT' },
-    most: 1,
-  },
-  {
-    title: 'gamma',
-    steps: 'gamma: { value: 1.6 }',
-    tools: { magick: 'IN -gamma 1.6 OUT' },
-    most: 1,
-  },
-  {
-    title: 'levels',
-    steps: 'levels: { black: 51, white: 204, gamma: 1.2 }',
-    tools: { magick: 'IN -level 20%,80%,1.2 OUT' },
-    most: 1,
-  },
-  {
-    title: 'contrast',
-    steps: 'contrast: { amount: 30 }',
-    tools: { magick: 'IN -brightness-contrast 0x30 OUT' },
-    most: 1,
-  },
+  atMostOne('normalise', '{ low: 2, high: 1 }', '-contrast-stretch 2%x1%'),
+  atMostOne('gamma', '{ value: 1.6 }', '-gamma 1.6'),
+  atMostOne('levels', '{ black: 51, white: 204, gamma: 1.2 }', '-level 20%,80%,1.2'),
+  atMostOne('contrast', '{ amount: 30 }', '-brightness-contrast 0x30'),
   { title: 'negate', steps: 'negate: {}', tools: { magick: 'IN -negate OUT' } },
-  {
-    title: 'tint',
-    steps: 'tint: { color: "#a0704a" }',
-    tools: { magick: 'IN -fill #a0704a -tint 100 OUT' },
-    most: 1,
-  },
-  {
-    title: 'median',
-    steps: 'median: { size: 5 }',
-    tools: { magick: 'IN -statistic Median 5x5 OUT' },
-    most: 1,
-  },
+  atMostOne('tint', '{ color: "#a0704a" }', '-fill #a0704a -tint 100'),
+  atMostOne('median', '{ size: 5 }', '-statistic Median 5x5'),
   {
     title: 'unsharp',
     steps: 'unsharp: { radius: 2, amount: 0.8 }',
