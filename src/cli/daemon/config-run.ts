@@ -12,11 +12,12 @@ function sourceOf({ positionals: [file] }: CommandInput) {
 /** Checks a configuration. */
 export async function runConfigCheck(input: CommandInput): Promise<number> {
   const { loadConfig } = await import('../../config/loading/load.ts');
-  const { config, file, warnings } = loadConfig(sourceOf(input));
+  const { config, file, warnings, settings } = loadConfig(sourceOf(input));
   for (const warning of warnings) printStderr(`oriel: warning: ${warning}`);
   const [providers, models] = [config.providers, config.models].map((all) => Object.keys(all));
   const contents = `${counted(providers!.length, 'provider')}, ${counted(models!.length, 'model')}`;
-  await print(`${printable(file ?? 'no file, the defaults')}: good: ${contents}\n`);
+  const origin = settings.isSandbox ? ' of the sandbox, unless the store has some' : '';
+  await print(`${printable(file ?? 'no file, the defaults')}: good: ${contents}${origin}\n`);
   return 0;
 }
 

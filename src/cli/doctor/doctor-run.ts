@@ -145,11 +145,11 @@ async function refusalOf({ dataDir, store }: AdminRequest): Promise<Finding | nu
     const { schema, known } = await databaseState(store);
     return schema === known ? null : skipped('the next start has to migrate the database first');
   }
-  const folder = await stat(join(dataDir, 'store')).catch(() => null);
-  if (!folder) return skipped('there is no store yet; the first start makes it');
   // Files that it would make belong to this user, and the daemon could not open them.
   const other = await foreign({ dataDir });
-  return other === null ? null : skipped(other);
+  if (other !== null) return skipped(other);
+  const folder = await stat(join(dataDir, 'store')).catch(() => null);
+  return folder ? null : skipped('there is no store yet; the first start makes it');
 }
 
 /** Calls a function one call after the other: the store has one lock. */

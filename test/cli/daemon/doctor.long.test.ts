@@ -198,7 +198,12 @@ describe('oriel doctor without a daemon', () => {
       status: 'failed',
       text: expect.stringMatching(/every user may write there.*chmod o-w/),
     });
-    for (const each of [folder, data]) handOver(each);
+    chmodSync(data, 0o700);
+    handOver(folder);
+    const foreign = await examine(folder, { only: 'store', unprivileged: true });
+    const expected = process.getuid!() === 0 ? 'belongs to user 0' : 'no store yet';
+    expect(foreign.findings[0]!.text).toContain(expected);
+    handOver(data);
     chmodSync(data, 0o500);
     const setup = { only: 'permissions,disk,store', unprivileged: true };
     const { code, findings } = await examine(folder, setup);
