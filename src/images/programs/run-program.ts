@@ -26,7 +26,7 @@ export function findProgram(names: readonly string[]): string | undefined {
 /** What bounds programs on Linux: memory, time and files, the terminal's signals, and the life of their parent. */
 const LIMITERS: Programs = {
   label: '',
-  programs: process.platform === 'linux' ? [['prlimit'], ['setsid'], ['setpriv'], ['sh']] : [],
+  programs: process.platform === 'linux' ? [['prlimit'], ['setsid'], ['setpriv']] : [],
   packages: ['util-linux', 'util-linux', 'util-linux'],
 };
 
@@ -75,8 +75,8 @@ export async function runProgram(
   // Threads count together, and HEIC has four.
   const seconds = Math.ceil(milliseconds / 1000) * 4;
   const bounds = `--data=${data} --fsize=${fileBytes + 2 ** 20} --core=0 --cpu=${seconds}`;
-  const [limit, detach, bind, shell] = LIMITERS.programs.map((own) => findProgram(own)!);
-  const bound = [bind, '--pdeathsig', 'KILL', '--', shell, '-c', WHILE_PARENT_LIVES];
+  const [limit, detach, bind] = LIMITERS.programs.map((own) => findProgram(own)!);
+  const bound = [bind, '--pdeathsig', 'KILL', '--', '/bin/sh', '-c', WHILE_PARENT_LIVES];
   const limited = [limit, ...bounds.split(' '), detach, ...bound, String(process.pid)];
   const [command, ...words] = [...(bind ? limited : []), findProgram(names), ...args.split(' ')];
   const options = {

@@ -70,7 +70,8 @@ async function otherKey({ data }: TestDaemon): Promise<string> {
 }
 
 it('a daemon that got no processor time refuses nothing for that', async () => {
-  const daemon = await startDaemon({ config: { overload: { eventLoopDelay: '20ms' } } });
+  // Far more than its own work takes on a slow machine, and far less than the stop.
+  const daemon = await startDaemon({ config: { overload: { eventLoopDelay: '500ms' } } });
   daemon.child.kill('SIGSTOP');
   // Longer than its window of a second, whose average the stop then is.
   await delay(4000);
