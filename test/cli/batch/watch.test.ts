@@ -1,5 +1,12 @@
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import {
+  appendFileSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import sharp from 'sharp';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -18,6 +25,13 @@ interface Watching {
   message(pattern: RegExp): Promise<string>;
   /** Ends the run as Ctrl-C does. */
   end(): Promise<Run>;
+}
+
+/** Writes a file at once: a run that is quicker than the writer would find it empty. */
+function replace(file: string, content: Buffer | string): void {
+  const hidden = join(dirname(file), '.new');
+  writeFileSync(hidden, content);
+  renameSync(hidden, file);
 }
 
 /** Starts a run with --watch; resolves when it watches. */
@@ -65,27 +79,26 @@ describe('--watch', () => {
     const run = await watching(words`convert --format webp -r in --out out`, cwd);
     expect(await run.records(2)).toEqual(['in/a.jpg: succeeded', 'in/sub/b.png: succeeded']);
 
-    writeFileSync(join(cwd, 'in/a.jpg'), await photograph('jpeg', { seed: 1 }));
+    // In place, as some editors save. It is an image at all times.
+    appendFileSync(join(cwd, 'in/a.jpg'), 'more');
     expect(await run.records(1)).toEqual(['in/a.jpg: succeeded']);
 
-    // As editors save: a hidden file, renamed over the old one.
-    writeFileSync(join(cwd, 'in/.a.swp'), await photograph('jpeg', { seed: 2 }));
-    renameSync(join(cwd, 'in/.a.swp'), join(cwd, 'in/a.jpg'));
+    replace(join(cwd, 'in/a.jpg'), await photograph('jpeg', { seed: 2 }));
     expect(await run.records(1)).toEqual(['in/a.jpg: succeeded']);
 
     mkdirSync(join(cwd, 'in/new/deep'), { recursive: true });
-    writeFileSync(join(cwd, 'in/new/deep/c.png'), await photograph('png', { seed: 3 }));
+    replace(join(cwd, 'in/new/deep/c.png'), await photograph('png', { seed: 3 }));
     expect(await run.records(1)).toEqual(['in/new/deep/c.png: succeeded']);
     // Its folder is watched from now on. Its content is known, so that the output is restored.
     renameSync(join(cwd, 'in/new/deep/c.png'), join(cwd, 'in/new/deep/d.png'));
     expect(await run.records(1)).toEqual(['in/new/deep/d.png: cached']);
 
-    writeFileSync(join(cwd, 'in/bad.jpg'), 'no image');
+    replace(join(cwd, 'in/bad.jpg'), 'no image');
     expect(await run.records(1)).toEqual(['in/bad.jpg: unsupported_format']);
     // The bad file is not tried again before it changes.
-    writeFileSync(join(cwd, 'in/e.png'), await photograph('png', { seed: 4 }));
+    replace(join(cwd, 'in/e.png'), await photograph('png', { seed: 4 }));
     expect(await run.records(1)).toEqual(['in/e.png: succeeded']);
-    writeFileSync(join(cwd, 'in/bad.jpg'), await photograph('jpeg', { seed: 5 }));
+    replace(join(cwd, 'in/bad.jpg'), await photograph('jpeg', { seed: 5 }));
     expect(await run.records(1)).toEqual(['in/bad.jpg: succeeded']);
 
     expect(await run.end()).toMatchObject({ status: 130, signal: null });
@@ -111,11 +124,11 @@ describe('--watch', () => {
     expect(readFileSync(join(cwd, 'a-s.jpg'))).toEqual(made);
     const names = Array.from({ length: 30 }, (_, index) => `n${index}.jpg`);
     for (const [seed, name] of names.entries()) {
-      writeFileSync(join(cwd, name), await photograph('jpeg', { seed: seed + 10 }));
+      replace(join(cwd, name), await photograph('jpeg', { seed: seed + 10 }));
     }
     // Exactly one record of each: the next one is that of the file after them.
     expect(await run.records(30)).toEqual(names.map((name) => `${name}: succeeded`).sort());
-    writeFileSync(join(cwd, 'last.jpg'), await photograph('jpeg', { seed: 99 }));
+    replace(join(cwd, 'last.jpg'), await photograph('jpeg', { seed: 99 }));
     expect(await run.records(1)).toEqual(['last.jpg: succeeded']);
     expect((await run.end()).status).toBe(130);
     expect(filesBelow(cwd).filter((name) => name.includes('-s-s'))).toEqual([]);
@@ -127,7 +140,7 @@ describe('--watch', () => {
     const recipe = join(cwd, 'recipes/r.yaml');
     mkdirSync(join(cwd, 'recipes'));
     const write = (width: number | string) =>
-      writeFileSync(recipe, `steps: [{ resize: { width: ${width} } }]`);
+      replace(recipe, `steps: [{ resize: { width: ${width} } }]`);
     write(20);
     const run = await watching(words`run recipes/r.yaml -r in --out out`, cwd);
     const both = ['in/a.jpg: succeeded', 'in/b.jpg: succeeded'];
