@@ -119,20 +119,18 @@ describe('the format', () => {
     expect([again.code, again.out]).toEqual([1, expect.stringContaining('a.png exists')]);
   });
 
-  test.each(['webp', 'png', 'jpeg', 'jpg', 'gif', 'tiff', 'avif'])(
-    'is %s on request',
-    async (format) => {
-      const args = ['crop', ...rectangle(12, 8, 24, 16), '--format', format];
-      const batch = await runBatch(args, await kinds());
-      const expected = format === 'jpg' ? 'jpeg' : format;
-      for (const [name, pixels] of await batch.decoded(await kinds())) {
-        // libvips calls AVIF by its container.
-        expect(pixels.metadata.format, name).toBe(expected === 'avif' ? 'heif' : expected);
-        expect(batch.record(name).format).toBe(expected);
-        expect(quarters(pixels), name).toBe('RGBW');
-      }
-    },
-  );
+  // The tests of convert have every format.
+  test.each(['jpg', 'avif'])('is %s on request', async (format) => {
+    const args = ['crop', ...rectangle(12, 8, 24, 16), '--format', format];
+    const batch = await runBatch(args, await kinds());
+    const expected = format === 'jpg' ? 'jpeg' : format;
+    for (const [name, pixels] of await batch.decoded(await kinds())) {
+      // libvips calls AVIF by its container.
+      expect(pixels.metadata.format, name).toBe(expected === 'avif' ? 'heif' : expected);
+      expect(batch.record(name).format).toBe(expected);
+      expect(quarters(pixels), name).toBe('RGBW');
+    }
+  });
 });
 
 describe('the pixels in the rectangle', () => {
