@@ -82,14 +82,11 @@ describe('a size reaches the provider', () => {
     expect(first.only().json.size).toBe(size);
   });
 
-  it.each([
-    ['native', { size: 'large' }, 'size'],
-    ['native', { colour: 'red' }, 'colour'],
-    ['any', { n: 2 }, 'n'],
-  ])('never of the model %s for %j, which costs nothing', async (model, fields, param) => {
+  it('a wrong size never reaches the provider, and costs nothing', async () => {
     const { first, ann } = await media.fresh();
-    const { status, body } = await ann.post(GENERATIONS, { model, prompt: 'a', ...fields });
-    expect([status, body.error]).toMatchObject([400, { type: 'invalid_request', param }]);
+    const asked = { model: 'native', prompt: 'a', size: 'large' };
+    const { status, body } = await ann.post(GENERATIONS, asked);
+    expect([status, body.error]).toMatchObject([400, { type: 'invalid_request', param: 'size' }]);
     expect(await ann.credits()).toMatchObject({ reserved: 0, available: 1000 });
     expect(first.requests).toHaveLength(0);
   });
@@ -154,7 +151,6 @@ describe('a successful response with', () => {
   it.each([
     ['a page', { body: '<!doctype html><title>Sign in</title>', type: 'text/html' }],
     ['a bomb', made(pngBomb())],
-    ['an image whose data breaks off', made(sound().subarray(0, -40))],
   ])('%s is not charged', async (_, behaviour) => {
     const { first, ann } = await media.fresh();
     first.next(POST, behaviour);
