@@ -66,6 +66,7 @@ describe('flag values', () => {
     ['--top', 'an integer of at least 0', CROP, ['-1']],
     ['--width', 'an integer of at least 1', CROP, ['0']],
     ['--height', 'an integer of at least 1', CROP, ['0']],
+    ['--format', 'one of jpeg, png, webp, avif, gif, tiff, jxl, jpg, tif', CROP, ['bmp']],
     ['--angle', 'a number from -360 to 360', ['rotate'], ['-361', '360.5', 'left', '']],
     ['--exif', 'one of none, basic, full', ['metadata'], ['all']],
     ['--count', integer(1, 20), ['palette'], ['0', '21', '2.5']],

@@ -18,6 +18,7 @@ test.each([
   ['crop --gravity north --width 9', '--height'],
   ['crop --gravity attention --width 9 --height 9', '--gravity'],
   ['crop --percent 50 --gravity entropy', '--gravity'],
+  ['rotate --angle 90 --background octarine', '--background'],
   ['rotate --flip --lossless-trim', '--lossless-trim: is of no use without lossless'],
 ])('%s exits with 2 and names %s', async (command, name) => {
   const { code, out, stderr } = await oriel([...command.split(' '), 'image.png']);
