@@ -38,6 +38,7 @@ export const taskShape = v.object({
       type: v.picklist(FAILURE_TYPES),
       message: v.string(),
       code: v.nullable(v.string()),
+      param: v.optional(v.string()),
     }),
   ),
 });
@@ -99,6 +100,6 @@ export function imageResult(result: StoredResult, publicUrl: string): ImageResul
 }
 
 /** The stored error of a task as a Failure, for a client that waits for the task. */
-export function failureOf({ type, message, code }: TaskError): Failure {
-  return new Failure(type, message, { originalCode: code });
+export function failureOf({ type, message, code, param }: TaskError): Failure {
+  return new Failure(type, message, { originalCode: code, ...(param !== undefined && { param }) });
 }

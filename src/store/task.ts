@@ -16,6 +16,8 @@ export interface TaskError {
   readonly type: FailureType;
   readonly message: string;
   readonly code: string | null;
+  /** Path of the field of the request that is at fault; missing where there is none. */
+  readonly param?: string;
 }
 
 /** Error of a task that expired. */

@@ -148,8 +148,10 @@ async function refusalOf({ dataDir, store }: AdminRequest): Promise<Finding | nu
   // Files that it would make belong to this user, and the daemon could not open them.
   const other = await foreign({ dataDir });
   if (other !== null) return skipped(other);
-  const folder = await stat(join(dataDir, 'store')).catch(() => null);
-  return folder ? null : skipped('there is no store yet; the first start makes it');
+  const folder = join(dataDir, 'store');
+  const found = await stat(folder).catch(({ code }: NodeJS.ErrnoException) => String(code));
+  if (found === 'ENOENT') return skipped('there is no store yet; the first start makes it');
+  return typeof found === 'string' ? skipped(`${folder} cannot be read: ${found}`) : null;
 }
 
 /** Calls a function one call after the other: the store has one lock. */

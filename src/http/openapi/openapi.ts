@@ -191,6 +191,5 @@ export function formSchemaOf(
     type: 'object',
     properties: { ...files, ...withSample(fields.properties, sample) },
     required: [...required, ...fields.required],
-    additionalProperties: false,
   };
 }

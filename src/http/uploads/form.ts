@@ -232,9 +232,10 @@ function fieldText(part: Part, name: string, shape: FormShape): string {
   }
 }
 
-/** The texts of a form's fields, in the types that JSON would have. */
-export function valuesOf({ fields, lists }: Form, declared: readonly Field[]) {
-  const values: Record<string, unknown> = Object.fromEntries([...fields, ...lists]);
+/** The texts of a form's fields, in the types that JSON would have. Unknown fields have no text. */
+export function valuesOf({ fields, lists, unknown }: Form, declared: readonly Field[]) {
+  const ignored = [...unknown].map((name) => [name, ''] as const);
+  const values: Record<string, unknown> = Object.fromEntries([...fields, ...lists, ...ignored]);
   for (const field of declared) {
     const text = fields.get(field.name);
     if (text !== undefined) values[field.name] = fromText(field, text);

@@ -34,8 +34,8 @@ export function failureAtStart(
 /** The error that a failed task shows. */
 export function taskErrorOf(error: unknown): TaskError {
   if (error instanceof Failure) {
-    const { type, message, code } = error;
-    return { type, message, code };
+    const { type, message, code, param } = error;
+    return { type, message, code, ...(param != null && { param }) };
   }
   const message = 'something went wrong inside the server; it was logged';
   return { type: 'unknown', message, code: 'internal_error' satisfies ErrorCode };

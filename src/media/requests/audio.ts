@@ -19,7 +19,7 @@ const speechFields = {
 };
 
 /** The body of POST /v1/audio/generations. */
-export const audioRequest = v.strictObject({
+export const audioRequest = v.object({
   model: fields.model,
   prompt: fields.prompt,
   ...speechFields,
@@ -29,7 +29,7 @@ export const audioRequest = v.strictObject({
 });
 
 /** The body of POST /v1/audio/speech, as at OpenAI, without the fields that choose the response. */
-export const speechRequest = v.strictObject({
+export const speechRequest = v.object({
   model: fields.model,
   input: field(fields.prompt, 'text to speak, in at most 32000 characters'),
   ...speechFields,
@@ -60,7 +60,7 @@ export const readSpeechRequest = requestReader(
   { prompt: 'input', format: 'response_format' },
 );
 
-type SpeechFields = v.InferInput<v.StrictObjectSchema<typeof speechFields, undefined>>;
+type SpeechFields = v.InferInput<v.ObjectSchema<typeof speechFields, undefined>>;
 
 /** How a text is spoken, as a task's request stores it: without neutral values. */
 function speechFieldsOf({ voice: named, instructions, speed }: SpeechFields) {

@@ -1,13 +1,12 @@
 import * as v from 'valibot';
 import { checkedBody } from '../../schema/body.ts';
-import { unknownName } from '../../schema/faults.ts';
 import { boundedText, field, integer, nullish } from '../../schema/fields.ts';
 import { invalid } from '../../schema/invalid.ts';
 
 /** The unvalidated fields of a request's body or form. */
 export type Fields = Readonly<Record<string, unknown>>;
 
-/** A schema of a request body without unknown fields. */
+/** A schema of a request body. */
 export type RequestSchema<Input = Record<string, unknown>> = v.GenericSchema<Input> & {
   readonly entries: v.ObjectEntries;
 };
@@ -19,8 +18,8 @@ const MAX_SHORT_TEXT_LENGTH = 64;
 const MAX_USER_LENGTH = 512;
 const MAX_MODEL_LENGTH = 256;
 const MAX_INPUTS = 16;
-/** Characters of a field's name that an error message quotes. */
-const MAX_QUOTED_LENGTH = 60;
+/** Names by which clients send prompts and images; without them the result would be another, and charged. */
+const CONTENT = /^(prompt|images?|image_urls?|input_(images?|reference)|mask|files?)(\[\])?$/;
 
 function hasAtMost(text: string, characters: number): boolean {
   // A character has one or two UTF-16 units: characters are counted only between the two bounds.
@@ -87,9 +86,7 @@ export const taskFields = {
   callback_url: nullish(
     boundedText(MAX_URL_LENGTH),
     'URL that gets the callback when the task ends',
-    {
-      expects: `an http or https URL of at most ${MAX_URL_LENGTH} characters`,
-    },
+    { expects: `an http or https URL of at most ${MAX_URL_LENGTH} characters` },
   ),
   seed,
   user,
@@ -116,7 +113,21 @@ export function promptFieldsOf({ prompt: text, seed: number, user: name }: Promp
 }
 
 /**
- * Validates fields by a schema. A field that is null counts as left out.
+ * The names of fields that a schema does not have, which are not sent.
+ *
+ * @throws Failure invalid_request for a field of content
+ */
+export function unknownNames({ entries }: RequestSchema, fields: Fields): readonly string[] {
+  const names = Object.keys(fields).filter(
+    (name) => fields[name] !== null && !Object.hasOwn(entries, name),
+  );
+  const content = names.find((name) => CONTENT.test(name));
+  if (content === undefined) return names;
+  throw invalid(content, `unknown; expected one of ${Object.keys(entries).join(', ')}`);
+}
+
+/**
+ * Validates the fields that a schema has, and returns them. A field that is null counts as left out.
  *
  * @throws Failure invalid_request, `param` naming the first invalid field by its path
  */
@@ -124,15 +135,9 @@ export function checkFields<const Schema extends RequestSchema>(
   schema: Schema,
   fields: Fields,
 ): v.InferInput<Schema> {
-  const given = Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null));
-  const known = Object.keys(schema.entries);
-  const unknownField = Object.keys(given).find((name) => !known.includes(name));
-  if (unknownField !== undefined) {
-    const shown =
-      unknownField.length > MAX_QUOTED_LENGTH
-        ? `${unknownField.slice(0, MAX_QUOTED_LENGTH - 3)}...`
-        : unknownField;
-    throw invalid(wellFormed(shown), unknownName(unknownField, known));
-  }
+  const unknown = new Set(unknownNames(schema, fields));
+  const given = Object.fromEntries(
+    Object.entries(fields).filter(([name, value]) => value !== null && !unknown.has(name)),
+  );
   return checkedBody(schema, given);
 }

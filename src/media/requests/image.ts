@@ -37,7 +37,7 @@ const optionFields = {
 };
 
 /** The body of POST /v1/images/generations, of both its variants. */
-export const imageRequest = v.strictObject({
+export const imageRequest = v.object({
   ...imageFields,
   input_images: inputImages,
   ...taskFields,
@@ -50,7 +50,7 @@ export const imageRequest = v.strictObject({
 });
 
 /** The fields of POST /v1/images/edits other than its files. */
-export const editRequest = v.strictObject({
+export const editRequest = v.object({
   ...imageFields,
   ...taskFields,
   ...optionFields,
@@ -66,7 +66,7 @@ export const readEditRequest = requestReader('image', editRequest, (body, found)
 );
 
 /** The fields of POST /v1/images/variations other than its file. */
-export const variationRequest = v.omit(v.strictObject({ ...imageFields, ...taskFields }), [
+export const variationRequest = v.omit(v.object({ ...imageFields, ...taskFields }), [
   'prompt',
   'quality',
 ]);

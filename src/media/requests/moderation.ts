@@ -47,7 +47,7 @@ const input = choice(
 );
 
 /** The body of POST /v1/moderations. */
-export const moderationRequest = v.strictObject({
+export const moderationRequest = v.object({
   model: v.nullish(model),
   input: field(input, 'input to classify: a text, texts, or text and image parts of one input'),
 });

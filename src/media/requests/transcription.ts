@@ -35,7 +35,7 @@ const lists = {
 };
 
 /** The fields of POST /v1/audio/transcriptions, as at OpenAI, other than its file. */
-export const transcriptionRequest = v.strictObject({
+export const transcriptionRequest = v.object({
   model,
   language: shortText('language of the audio, such as en'),
   prompt: nullish(textUpTo(MAX_HINT_LENGTH), 'text that the audio continues, or its style'),
@@ -51,9 +51,7 @@ export const transcriptionRequest = v.strictObject({
   'chunking_strategy[type]': nullish(
     v.literal('server_vad'),
     'how long audio is divided: at silences',
-    {
-      expects: 'server_vad',
-    },
+    { expects: 'server_vad' },
   ),
   'chunking_strategy[prefix_padding_ms]': nullish(integer(0), 'milliseconds before speech'),
   'chunking_strategy[silence_duration_ms]': nullish(integer(0), 'milliseconds that end it'),
@@ -79,8 +77,8 @@ export function readTranscriptionRequest(
   fields: Fields,
   translates: boolean,
 ): TranscriptionRequest {
-  if (translates) checkFields(translationRequest, fields);
-  const body = checkFields(transcriptionRequest, fields);
+  const known = translates ? checkFields(translationRequest, fields) : fields;
+  const body = checkFields(transcriptionRequest, known);
   const { response_format: format = 'json', timestamp_granularities: granularities } = body;
   const needsFormat = (param: string, expected: string) =>
     invalid(

@@ -6,7 +6,7 @@ import { inputImages, model, prompt, promptFieldsOf, shortText, taskFields } fro
 import { requestReader } from './validated-request.ts';
 
 /** The body of POST /v1/videos/generations. */
-export const videoRequest = v.strictObject({
+export const videoRequest = v.object({
   model,
   prompt,
   size: shortText('auto, WIDTHxHEIGHT or a ratio such as 16:9'),

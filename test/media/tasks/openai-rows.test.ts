@@ -37,10 +37,9 @@ it.each(['scribe', 'far-scribe'])("audio.translations of OpenAI's SDK reach %s",
 
 it('translations take no fields of transcriptions, and only audio', async () => {
   const { translations } = sdk(await media().client()).audio;
-  const german = { language: 'de' } as object;
-  await expect(
-    translations.create({ model: 'listener', file: await audio(), ...german }),
-  ).rejects.toMatchObject({ status: 400, param: 'language' });
+  const german = { model: 'listener', file: await audio(), ...{ language: 'de' } };
+  const { headers } = await translations.create(german).asResponse();
+  expect(headers.get('x-oriel-ignored')).toBe('language');
   await expect(
     translations.create({ model: 'listener', file: await image() }),
   ).rejects.toMatchObject({ status: 400, param: 'file' });
@@ -148,10 +147,23 @@ it('videos of others, other tasks and wrong fields are refused', async () => {
     [{ size: 'huge' }, 'size'],
     [{ model: 'native' }, 'model'],
     [{ prompt: ' ' }, 'prompt'],
-    [{ quality: 'high' }, 'quality'],
     [{ input_reference: await toFile(Buffer.from('text'), 'a.png') }, 'image'],
   ] as const) {
     const body = { model: 'film', prompt: 'waves', ...more } as OpenAI.VideoCreateParams;
     await expect(videos.create(body)).rejects.toMatchObject({ status: 400, param });
   }
+});
+
+it('unknown fields are left out and named, and content in them is refused', async () => {
+  const { images, moderations } = sdk((await media.fresh()).ann);
+  const body = { model: 'native', prompt: 'x', response_format: 'b64_json', extra: 1 } as const;
+  const judged = { model: 'judge', input: 'x', extra: 1 };
+  for (const { headers } of [
+    await images.generate(body).asResponse(),
+    await images.edit({ ...body, image: await image() }).asResponse(),
+    await moderations.create(judged).asResponse(),
+  ])
+    expect(headers.get('x-oriel-ignored')).toBe('extra');
+  const broken = { ...body, input_images: [`data:image/png;base64,${btoa('no image')}`] };
+  await expect(images.generate(broken)).rejects.toMatchObject({ param: 'input_images[0]' });
 });

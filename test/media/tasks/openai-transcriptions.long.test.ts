@@ -184,7 +184,6 @@ describe('a transcription', () => {
     ['by an unknown model', [['model', 'none'], file], 'model', 'model_not_found', 404],
     ['by a model of another type', [['model', 'speech'], file], 'model', 'wrong_model_type'],
     ['in an unknown form', [model, file, [FORMAT, 'xml']], FORMAT],
-    ['with an unknown field', [model, file, ['speed', '2']], 'speed'],
     ['with two prompts', [model, file, ['prompt', 'a'], ['prompt', 'b']], 'prompt'],
     ['with a long prompt', [model, file, ['prompt', 'a'.repeat(4097)]], 'prompt'],
     ['with a huge prompt', [model, file, ['prompt', 'a'.repeat(20_000)]], 'prompt'],

@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import * as v from 'valibot';
 import { DEFAULT_LIMITS } from '../../../images/limits.ts';
 import { assetUrl, imagesShape } from '../../../media/record.ts';
+import { unknownNames } from '../../../media/requests/fields.ts';
 import { editRequest, variationRequest } from '../../../media/requests/image.ts';
 import { fieldsOf } from '../../../schema/fields.ts';
 import { BINARY, formSchemaOf, jsonOrEvents } from '../../openapi/openapi.ts';
@@ -42,6 +43,7 @@ const EDIT: FormShape = {
   fields: formFieldsOf(editRequest).map(({ name }) => name),
   // The longest prompt, each of its characters in four bytes.
   valueBytes: 128_000,
+  keepsUnknown: true,
 };
 
 const VARIATION: FormShape = {
@@ -73,7 +75,7 @@ function imageFormOf(kind: 'edit' | 'variation', schema: Schema, { max }: FileFi
     maxItems: max,
     description: 'The images to change, at most 30 MiB each and 100 MiB in all.',
   };
-  const all = v.strictObject({ ...schema.entries, ...imageResponseSchema.entries });
+  const all = v.object({ ...schema.entries, ...imageResponseSchema.entries });
   const isEdit = kind === 'edit';
   const sample = { model: 'sandbox-image', ...(isEdit && { prompt: 'make it night' }) };
   return formSchemaOf(
@@ -123,7 +125,8 @@ export function mediaFormRoutes(server: FastifyInstance, context: AppContext): v
           request.task = submitted;
           // The task has its own copies: the spool gets its room back while the client waits.
           await uploads.discard();
-          announceIgnored(reply, submitted, context.config, response.ignored);
+          const ignored = [...response.ignored, ...unknownNames(schema, fields)];
+          announceIgnored(reply, submitted, context.config, ignored);
           if (response.format === null && prefersTask(request))
             return sendCreated(reply, submitted);
           const awaited = { submitted, signal, isRepeatable: idempotencyKey !== null };

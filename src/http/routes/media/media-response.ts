@@ -44,11 +44,13 @@ export function announceIgnored(
   more: readonly string[] = [],
 ): void {
   const routes = Object.hasOwn(models, id) ? models[id]!.routes : [];
-  const ignored = new Set([
-    ...routes.flatMap((route) => ignoredAdvice(request as TaskRequest, route, providers)),
-    ...more,
-  ]);
-  if (ignored.size > 0) reply.header(IGNORED_HEADER, pathsHeader([...ignored]));
+  const advice = routes.flatMap((one) => ignoredAdvice(request as TaskRequest, one, providers));
+  nameIgnored(reply, [...new Set([...advice, ...more])]);
+}
+
+/** Names fields that are left out. */
+export function nameIgnored(reply: FastifyReply, names: readonly string[]): void {
+  if (names.length > 0) reply.header(IGNORED_HEADER, pathsHeader(names));
 }
 
 /** A task for whose end a client waits. */

@@ -3,6 +3,7 @@ import * as v from 'valibot';
 import type { Failure } from '../../../failure.ts';
 import { imagesShape } from '../../../media/record.ts';
 import { audioRequest } from '../../../media/requests/audio.ts';
+import { type RequestSchema, unknownNames } from '../../../media/requests/fields.ts';
 import { imageRequest } from '../../../media/requests/image.ts';
 import { moderationRequest } from '../../../media/requests/moderation.ts';
 import { videoRequest } from '../../../media/requests/video.ts';
@@ -22,6 +23,7 @@ import {
   announceIgnored,
   fieldsOf,
   idempotencyKeyOf,
+  nameIgnored,
   sendCreated,
   submitMedia,
 } from './media-response.ts';
@@ -32,7 +34,7 @@ const DRAWING = { model: 'sandbox-image', prompt: 'a lighthouse at dusk', size: 
 
 /** The body of a request for images that may choose their form in the response. */
 const imageBody = v.pipe(
-  v.strictObject({ ...imageRequest.entries, ...imageResponseFields }),
+  v.object({ ...imageRequest.entries, ...imageResponseFields }),
   v.examples([DRAWING]),
 );
 
@@ -47,15 +49,16 @@ export function mediaRoutes(server: FastifyInstance, context: AppContext): void 
   const addTaskEndpoint = (
     kind: MediaKind,
     path: `POST ${string}`,
-    described: { readonly tag: string; readonly summary: string; readonly body: object },
+    described: { readonly tag: string; readonly summary: string; readonly body: RequestSchema },
   ) =>
     addEndpoint(server, {
       ...described,
       path,
       accepted: createdShape,
       handler: async (request, reply) => {
-        const task = await submitMedia(context, kind, request, fieldsOf(request));
-        announceIgnored(reply, task, context.config);
+        const fields = fieldsOf(request);
+        const task = await submitMedia(context, kind, request, fields);
+        announceIgnored(reply, task, context.config, unknownNames(described.body, fields));
         return sendCreated(reply, task);
       },
     });
@@ -90,7 +93,8 @@ export function mediaRoutes(server: FastifyInstance, context: AppContext): void 
       const [response, fields] = imageResponseOf(fieldsOf(request), format);
       const signal = disconnectSignal(reply);
       const submitted = await submitMedia(context, 'image', request, fields);
-      announceIgnored(reply, submitted, context.config, response.ignored);
+      const ignored = [...response.ignored, ...unknownNames(imageRequest, fields)];
+      announceIgnored(reply, submitted, context.config, ignored);
       if (response.format === null) return sendCreated(reply, submitted);
       const isRepeatable = idempotencyKeyOf(request) !== null;
       const awaited = { submitted, signal, isRepeatable };
@@ -111,7 +115,7 @@ export function mediaRoutes(server: FastifyInstance, context: AppContext): void 
       if (response.isStreamed) throw notStreamed();
       const signal = disconnectSignal(reply);
       const submitted = await submitMedia(context, 'image', request, fields);
-      announceIgnored(reply, submitted, context.config);
+      announceIgnored(reply, submitted, context.config, unknownNames(imageRequest, fields));
       return sendImages(context, reply, { submitted, signal }, response.format ?? 'url');
     },
   });
@@ -130,10 +134,12 @@ export function mediaRoutes(server: FastifyInstance, context: AppContext): void 
     handler: async (request, reply) => {
       const { holder, id: requestId } = request;
       const signal = disconnectSignal(reply);
+      const fields = fieldsOf(request);
       const call = {
-        ...{ holder, requestId, fields: fieldsOf(request), tags: readTags(request), signal },
+        ...{ holder, requestId, fields, tags: readTags(request), signal },
         onCharged: (charge: number) => showCredits(reply, charge),
       };
+      nameIgnored(reply, unknownNames(moderationRequest, fields));
       const admitted = [request, reply, context] as const;
       return reply.send(await whileAdmitted(admitted, () => media.moderate(call)));
     },

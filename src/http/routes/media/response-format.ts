@@ -32,7 +32,7 @@ export const imageResponseFields = {
     'left out: a stream has whole images only, as OpenAI allows',
   ),
 };
-export const imageResponseSchema = v.strictObject(imageResponseFields);
+export const imageResponseSchema = v.object(imageResponseFields);
 
 /**
  * Separates how the client wants images from the parameters for the model.
@@ -44,11 +44,7 @@ export function imageResponseOf(
   { response_format, stream, partial_images, ...fields }: Fields,
   defaultFormat: ResponseFormat | null = null,
 ): readonly [ImageResponse, Fields] {
-  const given = checkFields(imageResponseSchema, {
-    response_format: response_format ?? null,
-    stream: stream ?? null,
-    partial_images: partial_images ?? null,
-  });
+  const given = checkFields(imageResponseSchema, { response_format, stream, partial_images });
   if (given.stream !== true) {
     const format = given.response_format ?? defaultFormat;
     return [{ format, isStreamed: false, ignored: [] }, fields];

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import * as v from 'valibot';
 import { speechRequest } from '../../../media/requests/audio.ts';
-import { checkFields, type Fields } from '../../../media/requests/fields.ts';
+import { checkFields, type Fields, unknownNames } from '../../../media/requests/fields.ts';
 import { nullish } from '../../../schema/fields.ts';
 import { BINARY, EVENT_STREAM } from '../../openapi/openapi.ts';
 import type { AppContext } from '../../request/app-context.ts';
@@ -27,10 +27,10 @@ const responseFields = {
     "audio for the bytes of the file, sse for OpenAI's server-sent events once it is made",
   ),
 };
-const responseSchema = v.strictObject(responseFields);
+const responseSchema = v.object(responseFields);
 
 const body = v.pipe(
-  v.strictObject({ ...speechRequest.entries, ...responseFields }),
+  v.object({ ...speechRequest.entries, ...responseFields }),
   v.examples([{ model: 'sandbox-audio', input: 'Hello from the sandbox.', voice: 'alloy' }]),
 );
 
@@ -62,7 +62,7 @@ export function addSpeechRoute(server: FastifyInstance, context: AppContext): vo
       const signal = disconnectSignal(reply);
       const submitted = await submitMedia(context, 'speech', request, fields);
       const awaited: OpenAiTask = { submitted, signal, isRepeatable };
-      announceIgnored(reply, submitted, context.config);
+      announceIgnored(reply, submitted, context.config, unknownNames(speechRequest, fields));
       announceTask(reply, awaited);
       if (isStreamed) return sendEvents(request, reply, speechEvents(context, reply, awaited));
       const result = await waitForResult(context, reply, awaited);

@@ -3,6 +3,7 @@ import * as v from 'valibot';
 import { Failure } from '../../../failure.ts';
 import { DEFAULT_LIMITS } from '../../../images/limits.ts';
 import type { Transcript, TranscriptFormat } from '../../../media/provider/provider.ts';
+import { unknownNames } from '../../../media/requests/fields.ts';
 import {
   LIST_NAMES,
   MAX_ITEMS,
@@ -10,7 +11,6 @@ import {
   translationRequest,
 } from '../../../media/requests/transcription.ts';
 import { fieldsOf } from '../../../schema/fields.ts';
-import { IGNORED_HEADER, pathsHeader } from '../../../text/execution/execution.ts';
 import { BINARY, EVENT_STREAM, formSchemaOf, jsonSchemaOf } from '../../openapi/openapi.ts';
 import { showCredits, whileAdmitted } from '../../request/admission.ts';
 import type { AppContext } from '../../request/app-context.ts';
@@ -20,6 +20,7 @@ import { disconnectSignal } from '../../transport/client-disconnect.ts';
 import { eventOf, sendEvents } from '../../transport/sse-response.ts';
 import { admitForm, type Form, sentFiles, valuesOf, withForm } from '../../uploads/form.ts';
 import type { FormShape } from '../../uploads/parts.ts';
+import { nameIgnored } from './media-response.ts';
 
 const { fileBytes } = DEFAULT_LIMITS;
 
@@ -38,6 +39,7 @@ function formShapeOf(schema: Schema): FormShape {
     lists: { names: names.filter((name) => listNames.includes(name)), maxItems: MAX_ITEMS },
     // The longest prompt, each of its characters in four bytes.
     valueBytes: 16_384,
+    keepsUnknown: true,
   };
 }
 
@@ -92,8 +94,7 @@ export function addTranscriptionRoute(
           };
           const admitted = [request, reply, context] as const;
           const transcript = await whileAdmitted(admitted, () => media.transcribe(call));
-          const { ignored } = transcript;
-          if (ignored.length > 0) reply.header(IGNORED_HEADER, pathsHeader(ignored));
+          nameIgnored(reply, [...transcript.ignored, ...unknownNames(schema, values)]);
           return transcript;
         };
         if (values['stream'] === true) {

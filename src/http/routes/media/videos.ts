@@ -3,13 +3,7 @@ import * as v from 'valibot';
 import { codedFailure } from '../../../failure.ts';
 import { DEFAULT_LIMITS } from '../../../images/limits.ts';
 import { nameOfTask } from '../../../media/record.ts';
-import {
-  checkFields,
-  model,
-  prompt,
-  shortText,
-  taskFields,
-} from '../../../media/requests/fields.ts';
+import * as requests from '../../../media/requests/fields.ts';
 import type { StoredResult, VideoTaskRequest } from '../../../media/task/task-request.ts';
 import { checkedBody } from '../../../schema/body.ts';
 import { fieldsOf as formFields, integer, nullish, optional } from '../../../schema/fields.ts';
@@ -28,15 +22,15 @@ import { taskNotFound } from '../tasks/tasks.ts';
 import { announceIgnored, resultFiles, submitMedia } from './media-response.ts';
 
 /** OpenAI's form of a video, without its file. */
-const videoForm = v.strictObject({
-  model,
-  prompt,
+const videoForm = v.object({
+  model: requests.model,
+  prompt: requests.prompt,
   seconds: nullish(integer(1, 60), "length of the video in seconds; by default the model's own"),
-  size: shortText('WIDTHxHEIGHT or a ratio such as 16:9'),
-  ...taskFields,
+  size: requests.shortText('WIDTHxHEIGHT or a ratio such as 16:9'),
+  ...requests.taskFields,
 });
 
-const remixRequest = v.object({ prompt });
+const remixRequest = v.object({ prompt: requests.prompt });
 
 const FIELDS = formFields(videoForm);
 const { fileBytes } = DEFAULT_LIMITS;
@@ -48,6 +42,7 @@ const VIDEO: FormShape = {
   fields: FIELDS.map(({ name }) => name),
   // The longest prompt, each of its characters in four bytes.
   valueBytes: 128_000,
+  keepsUnknown: true,
 };
 
 const STATUS = {
@@ -77,10 +72,11 @@ export function addVideoForm(server: FastifyInstance, context: AppContext): void
     handler: async (request, reply) => {
       const signal = disconnectSignal(reply);
       return withForm(request, VIDEO, { spool: context.spool, signal }, async (form) => {
-        const { seconds: duration, ...fields } = checkFields(videoForm, valuesOf(form, FIELDS));
+        const values = valuesOf(form, FIELDS);
+        const { seconds: duration, ...fields } = requests.checkFields(videoForm, values);
         const images = sentFiles(form, 'input_reference', VIDEO);
         const task = await submitMedia(context, 'video', request, { ...fields, duration }, images);
-        announceIgnored(reply, task, context.config);
+        announceIgnored(reply, task, context.config, requests.unknownNames(videoForm, values));
         return videoOf(task, context);
       });
     },
