@@ -248,7 +248,6 @@ describe("OpenAI's fields of images", () => {
     [{ model: 'drawn', style: 'vivid' }, 'style', 'not_supported_by_model'],
     [{ model: 'drawn', background: 'opaque' }, 'background', 'not_supported_by_model'],
     [{ model: 'drawn', quality: 'hd' }, 'quality', 'not_supported_by_model'],
-    [{ input_fidelity: 'high' }, 'input_fidelity', null],
   ])('%j are refused, and cost nothing', async (fields, param, code) => {
     const { first, ann } = await media.fresh();
     for (const format of [{}, { response_format: 'b64_json' }]) {

@@ -106,7 +106,6 @@ describe("audio.speech of OpenAI's SDK", () => {
     [{ response_format: 'midi' }, 'response_format'],
     [{ stream_format: 'chunks' }, 'stream_format'],
     [{ instructions: 'a'.repeat(4097) }, 'instructions'],
-    [{ pitch: 2 }, 'pitch'],
     [{ prompt: 'a' }, 'prompt'],
     [{ model: 'native' }, 'model'],
   ])('%o is refused and costs nothing', async (fields, param) => {
