@@ -106,8 +106,8 @@ it.each(['film', 'far-film'])("videos of OpenAI's SDK are tasks of %s", async (m
   await expect(remix).rejects.toMatchObject({ status: 400, param: 'video_id' });
   const deleted = { id: made.id, object: 'video.deleted', deleted: true };
   expect(await videos.delete(made.id)).toEqual(deleted);
-  for (const gone of [videos.retrieve(made.id), videos.downloadContent(made.id)]) {
-    await expect(gone).rejects.toMatchObject({ status: 404 });
+  for (const name of ['retrieve', 'downloadContent'] as const) {
+    await expect(videos[name](made.id)).rejects.toMatchObject({ status: 404 });
   }
 });
 
