@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { until } from '../../fixtures/until.ts';
 import { gate } from '../../gate.ts';
 import { administer, DIALECTS, modelTo, newKey, sharedGateway } from '../../text/gateway-daemon.ts';
 import type { DialectName } from '../../text/mock-upstream.ts';
@@ -43,16 +44,16 @@ async function storm(key: string, requests: number, accepted: number) {
   upstream.play(script);
   const counts: Record<string, number> = {};
   let waiting = requests;
-  await Promise.all(
-    Array.from({ length: requests }, async (_, index) => {
-      const response = await ask(key, DIALECTS[index % 3]!);
-      const name = response.headers.get('x-oriel-limit') ?? String(response.status);
-      counts[name] = (counts[name] ?? 0) + 1;
-      await response.text();
-      waiting -= 1;
-      if (waiting <= upstream.requests.length) open();
-    }),
-  );
+  const answers = Array.from({ length: requests }, async (_, index) => {
+    const response = await ask(key, DIALECTS[index % 3]!);
+    const name = response.headers.get('x-oriel-limit') ?? String(response.status);
+    counts[name] = (counts[name] ?? 0) + 1;
+    await response.text();
+    waiting -= 1;
+  });
+  // The last to be accepted may reach the upstream after the last refusal.
+  await until(() => waiting <= upstream.requests.length).then(open);
+  await Promise.all(answers);
   expect(upstream.requests).toHaveLength(accepted);
   return counts;
 }
