@@ -56,3 +56,13 @@ export function checkedBody<const Schema extends v.GenericSchema>(
   const message = mismatch(expects, valueAt(body, path), path, formatValue);
   throw param === '' ? invalid(null, named('the body', message)) : invalid(param, message);
 }
+
+/** The fields of a body that a schema does not have. A field that is null counts as left out. */
+export function unknownFields(
+  { entries }: { readonly entries: object },
+  body: object,
+): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(
+    Object.entries(body).filter(([name, given]) => given !== null && !Object.hasOwn(entries, name)),
+  );
+}

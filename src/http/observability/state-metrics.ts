@@ -108,22 +108,22 @@ function addDatabaseMetrics(
   });
 }
 
-/** Adds metrics of routes and keys that rest. */
+/** Adds metrics of routes and keys that cool down. */
 export function addRoutingMetrics(registry: MetricRegistry, routings: readonly Routing[]): void {
   registry.gauges(
     'provider',
     'oriel_routes_resting',
     'Routes that are cooling down, by provider',
-    () => routings.flatMap((one) => Array.from(one.routeCooldowns(), (rest) => [rest.provider, 1])),
+    () => routings.flatMap((one) => Array.from(one.routeCooldowns(), (each) => [each.provider, 1])),
   );
   registry.gauges(
     'provider',
     'oriel_provider_keys_resting',
     'Provider keys that are cooling down on at least one route, by provider',
     () => {
-      const resting = routings.flatMap((routing) => [...routing.keyCooldowns()]);
+      const cooldowns = routings.flatMap((routing) => [...routing.keyCooldowns()]);
       const providers = new Map(
-        resting.map(({ provider, fingerprint }) => [`${fingerprint} ${provider}`, provider]),
+        cooldowns.map(({ provider, fingerprint }) => [`${fingerprint} ${provider}`, provider]),
       );
       return Array.from(providers.values(), (provider) => [provider, 1]);
     },

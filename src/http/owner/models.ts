@@ -10,7 +10,7 @@ import { matchesPattern } from '../../schema/pattern.ts';
 import type { AppContext } from '../request/app-context.ts';
 import { addEndpoint } from '../request/endpoint.ts';
 import { seconds } from '../request/query.ts';
-import { type CooldownsByUpstream, cooldownsByUpstream } from '../routes/server/health.ts';
+import { type CurrentCooldowns, currentCooldowns } from '../routes/server/health.ts';
 
 const rest = { reason: v.string(), until: field(v.string(), 'ISO 8601') };
 
@@ -91,19 +91,17 @@ function problemOf(name: string, state: ProviderState, last?: ProviderFailure): 
   }
 }
 
-type Rest = CooldownsByUpstream['routes'][number];
-
 function modelRecord(
   [id, { type, aliases = [], routes }]: [string, Config['models'][string]],
-  resting: readonly Rest[],
+  cooldowns: CurrentCooldowns['routes'],
 ): v.InferOutput<typeof modelShape> {
   return {
     id,
     type,
     aliases: [...aliases],
     routes: routes.map(({ provider, model }) => {
-      const found = resting.find(
-        (rest) => rest.provider === provider && matchesPattern(model, rest.model),
+      const found = cooldowns.find(
+        (one) => one.provider === provider && matchesPattern(model, one.model),
       );
       return {
         provider,
@@ -117,7 +115,7 @@ function modelRecord(
 function providerRecord(
   [name, provider]: [string, Provider],
   attempts: ProviderAttempts,
-  resting: CooldownsByUpstream,
+  cooldowns: CurrentCooldowns,
 ): v.InferOutput<typeof providerShape> {
   const state = stateOf(attempts);
   return {
@@ -126,7 +124,7 @@ function providerRecord(
     state,
     problem: problemOf(name, state, attempts.failures[0]),
     keys: keysOf(provider).length,
-    resting_keys: resting.keys
+    resting_keys: cooldowns.keys
       .filter((one) => one.provider === name)
       .map(({ provider: _, ...key }) => key),
     attempts: attempts.attempts,
@@ -144,12 +142,12 @@ export function ownerModelRoute(server: FastifyInstance, context: AppContext): v
     answer: catalogShape,
     handler: async () => {
       const { models, providers } = context.config;
-      const resting = cooldownsByUpstream(context);
+      const cooldowns = currentCooldowns(context);
       return {
         object: 'catalog' as const,
-        models: Object.entries(models).map((entry) => modelRecord(entry, resting.routes)),
+        models: Object.entries(models).map((entry) => modelRecord(entry, cooldowns.routes)),
         providers: Object.entries(providers).map((entry) =>
-          providerRecord(entry, context.providerHealth.of(entry[0]), resting),
+          providerRecord(entry, context.providerHealth.of(entry[0]), cooldowns),
         ),
       };
     },

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { checkedBody } from '../../schema/body.ts';
+import { checkedBody, unknownFields } from '../../schema/body.ts';
 import { boundedText, field, integer, nullish } from '../../schema/fields.ts';
 import { invalid } from '../../schema/invalid.ts';
 
@@ -117,13 +117,11 @@ export function promptFieldsOf({ prompt: text, seed: number, user: name }: Promp
  *
  * @throws Failure invalid_request for a field of content
  */
-export function unknownNames({ entries }: RequestSchema, fields: Fields): readonly string[] {
-  const names = Object.keys(fields).filter(
-    (name) => fields[name] !== null && !Object.hasOwn(entries, name),
-  );
+export function unknownNames(schema: RequestSchema, fields: Fields): readonly string[] {
+  const names = Object.keys(unknownFields(schema, fields));
   const content = names.find((name) => CONTENT.test(name));
   if (content === undefined) return names;
-  throw invalid(content, `unknown; expected one of ${Object.keys(entries).join(', ')}`);
+  throw invalid(content, `unknown; expected one of ${Object.keys(schema.entries).join(', ')}`);
 }
 
 /**

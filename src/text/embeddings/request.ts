@@ -1,9 +1,8 @@
 import * as v from 'valibot';
-import { checkedBody } from '../../schema/body.ts';
+import { checkedBody, unknownFields } from '../../schema/body.ts';
 import { choice, openObject } from '../../schema/choice.ts';
 import { field, integer, nullish, quoteValue } from '../../schema/fields.ts';
 import { expected, invalid } from '../../schema/invalid.ts';
-import type { Json } from '../canonical/canonical.ts';
 import type { Estimate, RowRequest } from '../rows/row.ts';
 
 /** Items of one request, as at OpenAI. */
@@ -64,13 +63,6 @@ export function decodeEmbeddings(value: unknown): EmbeddingsRequest {
     user: body.user ?? null,
     unknown: unknownFields(embeddingsRequest, body),
   };
-}
-
-/** The fields of a body that a schema does not have. */
-export function unknownFields({ entries }: { readonly entries: object }, body: object): Json {
-  return Object.fromEntries(
-    Object.entries(body).filter(([name, given]) => given !== null && !Object.hasOwn(entries, name)),
-  );
 }
 
 function itemsOf(input: unknown): readonly Item[] {

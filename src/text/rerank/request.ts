@@ -1,10 +1,10 @@
 import * as v from 'valibot';
-import { checkedBody } from '../../schema/body.ts';
+import { checkedBody, unknownFields } from '../../schema/body.ts';
 import { choice, openObject } from '../../schema/choice.ts';
 import { field, integer, nullish } from '../../schema/fields.ts';
 import { invalid } from '../../schema/invalid.ts';
 import { isObject } from '../../schema/untrusted.ts';
-import { checkedText, unknownFields } from '../embeddings/request.ts';
+import { checkedText } from '../embeddings/request.ts';
 import type { RowRequest } from '../rows/row.ts';
 
 /** Documents of one request, as at Cohere. */

@@ -55,7 +55,7 @@ export const processes: Case = {
       name: 'lowdb' | 'postgres',
       figure: Figure,
     ) =>
-      standings.indexOf(standing) <= standings.indexOf(named(standings, name)!)
+      standing.name === name
         ? ''
         : spread(standing.over(named(standings, name), figure, CONNECTIONS));
     return {
@@ -68,7 +68,7 @@ export const processes: Case = {
         ['CPU ms per 1000', (row) => fixed(row.standing.median('cpuPerThousand', CONNECTIONS), 0)],
         ['÷ lowdb', (row) => ratios(row, 'lowdb', 'cpuPerThousand')],
         ['÷ postgres', (row) => ratios(row, 'postgres', 'cpuPerThousand')],
-        ['with the server', (row) => ratios(row, 'postgres', 'withServer')],
+        ['with the database', (row) => ratios(row, 'postgres', 'withServer')],
       ]),
       goals: results.map(({ kind, standings }) => {
         const two = named(standings, 'two-processes');

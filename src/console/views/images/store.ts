@@ -50,7 +50,7 @@ const MAX_FILE_BYTES = 30 * 1024 * 1024;
 
 /** Milliseconds to wait after 429 and 503 without Retry-After, and how often for one file. */
 const REST_MS = 5000;
-const MAX_COOLDOWNS = 10;
+const MAX_RESTS = 10;
 
 const NEW_STATE: ImagesState = { items: [], shown: null, halt: null, restUntil: null };
 
@@ -78,7 +78,7 @@ export class ImagesStore {
   state = NEW_STATE;
   readonly changes = new Listeners();
   readonly #running = new Map<number, AbortController>();
-  readonly #cooldowns = new Map<number, number>();
+  readonly #rests = new Map<number, number>();
   #job: Job | null = null;
   #nextId = 1;
   #restTimer: ReturnType<typeof setTimeout> | undefined;
@@ -150,7 +150,7 @@ export class ImagesStore {
   start(job: Job, ids: readonly number[]): void {
     this.#job = job;
     const started = new Set(ids);
-    for (const id of ids) this.#cooldowns.delete(id);
+    for (const id of ids) this.#rests.delete(id);
     this.#set({
       halt: null,
       items: this.state.items.map((item) =>
@@ -216,9 +216,9 @@ export class ImagesStore {
     const failure = apiErrorOf(error);
     const { status, param, retryAfter } = failure;
     if (status === 429 || status === 503) {
-      const rests = (this.#cooldowns.get(id) ?? 0) + 1;
-      this.#cooldowns.set(id, rests);
-      if (rests <= MAX_COOLDOWNS) {
+      const rests = (this.#rests.get(id) ?? 0) + 1;
+      this.#rests.set(id, rests);
+      if (rests <= MAX_RESTS) {
         this.#rest(retryAfter === null ? REST_MS : retryAfter * 1000);
         return { state: 'waiting', share: 0 };
       }

@@ -121,7 +121,7 @@ export function healthRoutes(
         }),
         // Requests are served: refusing them would make a second failure of the first.
         ...(limitsFault !== null && { limits: degraded(limitsFault) }),
-        ...(hasDetails && { upstreams: cooldownsByUpstream(context) }),
+        ...(hasDetails && { upstreams: currentCooldowns(context) }),
       };
     },
   });
@@ -177,8 +177,8 @@ function unavailable(code: 'disk_unavailable' | 'pool_unavailable', message: str
   return new Failure('service_error', message, { code });
 }
 
-/** The routes and keys that rest now, and why. */
-export function cooldownsByUpstream({ routings }: AppContext) {
+/** The routes and keys that cool down now, and why. */
+export function currentCooldowns({ routings }: AppContext) {
   const reasonOf = ({ code, type }: Failure) => code ?? type;
   const timeOf = (until: number) => new Date(Date.now() + until - performance.now()).toISOString();
   return {
@@ -195,4 +195,4 @@ export function cooldownsByUpstream({ routings }: AppContext) {
   };
 }
 
-export type CooldownsByUpstream = ReturnType<typeof cooldownsByUpstream>;
+export type CurrentCooldowns = ReturnType<typeof currentCooldowns>;
