@@ -29,6 +29,16 @@ const withoutData = {
     });
   },
 };
+/** Loads no `yaml` for the document of the API, which is JSON. */
+const withoutYaml = {
+  name: 'without-yaml',
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^yaml$/ }, ({ importer }) =>
+      importer.includes('fastify/swagger/') ? { path: 'yaml', namespace: 'none' } : undefined,
+    );
+    onLoad({ filter: /./, namespace: 'none' }, () => ({ contents: '' }));
+  },
+};
 const modules = {
   ...common,
   entryPoints: [
@@ -41,7 +51,7 @@ const modules = {
   format: 'esm',
   bundle: true,
   splitting: true,
-  plugins: [withoutData],
+  plugins: [withoutData, withoutYaml],
   // Packages of devDependencies that src imports become part of the bundles: an installation would get 40 MB more.
   external: Object.keys(dependencies),
   // CommonJS among them requires modules of Node.
@@ -63,8 +73,12 @@ writeFileSync('dist/licenses.txt', licensesOf(built));
 await mergeChunks(built[0].metafile, {
   // Other threads load no more than before.
   apart: ['workers/text.ts', 'workers/supervisor.ts'],
-  images: ['workers/image.ts'],
-  commands: ['src/cli/main.ts', 'src/cli/batch/image-run.ts'],
+  groups: {
+    images: ['workers/image.ts'],
+    commands: ['src/cli/main.ts', 'src/cli/batch/image-run.ts'],
+  },
+  // No other command reads the code of the daemon.
+  alone: { daemon: ['src/cli/daemon/serve-run.ts', 'src/cli/daemon/with-run.ts'] },
 });
 // Every module but the console's by its own name, for tests, benchmarks and generated documents.
 if (process.argv.includes('--modules')) {

@@ -23,8 +23,9 @@ function closureOf(start, { outputs }) {
  *
  * @param apart source files whose chunks stay as they are
  * @param groups lists of source files; a chunk that several groups load belongs to the first
+ * @param alone further groups, only of chunks that no other entry loads
  */
-export async function mergeChunks(metafile, { apart, ...groups }) {
+export async function mergeChunks(metafile, { apart, groups, alone }) {
   const fileOf = new Map(
     Object.entries(metafile.outputs).map(([file, { entryPoint }]) => [entryPoint, file]),
   );
@@ -35,10 +36,15 @@ export async function mergeChunks(metafile, { apart, ...groups }) {
     );
   const kept = filesOf(apart);
   const merged = new Map();
-  for (const [name, sources] of Object.entries(groups)) {
+  const addGroup = (name, sources, others) => {
     for (const file of filesOf(sources)) {
-      if (!merged.has(file) && !kept.has(file)) merged.set(file, name);
+      if (!merged.has(file) && !kept.has(file) && !others.has(file)) merged.set(file, name);
     }
+  };
+  for (const [name, sources] of Object.entries(groups)) addGroup(name, sources, new Set());
+  for (const [name, sources] of Object.entries(alone)) {
+    const isOther = (entry) => entry !== undefined && !sources.includes(entry);
+    addGroup(name, sources, filesOf([...fileOf.keys()].filter(isOther)));
   }
   const files = [...merged.keys()];
   const outputOf = (file) => join('dist', 'chunks', `${merged.get(file)}.js`);
@@ -74,7 +80,7 @@ export async function mergeChunks(metafile, { apart, ...groups }) {
     });
     return [join('dist', 'chunks', `${group}.js`), outputFiles[0].contents];
   };
-  const built = await Promise.all(Object.keys(groups).map(buildGroup));
+  const built = await Promise.all([...new Set(merged.values())].map(buildGroup));
   for (const [file, contents] of built) writeFileSync(file, contents);
   for (const file of files) writeFileSync(file, stubOf(file, dirname(file)));
 }

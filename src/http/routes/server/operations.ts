@@ -102,13 +102,16 @@ function furtherImages({ name, max }: FileField): FieldRecord {
 
 /** The image operations that have endpoints, with their fields. */
 export function operationRoutes(server: FastifyInstance, { config }: AppContext): void {
-  const data = BATCHES.map((operation) => operationRecord(operation, config.batch.side));
+  let data: OperationRecord[] | undefined;
   addEndpoint(server, {
     path: 'GET /v1/operations',
     tag: 'Batch images',
     summary: 'The image operations with their fields: types, choices, ranges, defaults',
     config: { uncounted: true },
     answer: listShape(operationShape),
-    handler: async () => ({ object: 'list', data }) as const,
+    handler: async () => {
+      data ??= BATCHES.map((operation) => operationRecord(operation, config.batch.side));
+      return { object: 'list' as const, data };
+    },
   });
 }
