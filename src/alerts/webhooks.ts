@@ -3,6 +3,7 @@ import type { TestedWebhook } from '../administration/catalog-context.ts';
 import type { Config } from '../config/settings/schema.ts';
 import type { Failure } from '../failure.ts';
 import { FairSemaphore } from '../fair-semaphore.ts';
+import { getOrInsert } from '../maps.ts';
 import { invalid } from '../schema/invalid.ts';
 import type { Alert } from '../store/alert.ts';
 import { newId } from '../store/identifier.ts';
@@ -115,8 +116,7 @@ export class AlertWebhooks {
   }
 
   async #deliver(name: string, alert: Alert): Promise<void> {
-    const semaphore = this.#semaphores.get(name) ?? new FairSemaphore(MAX_CONCURRENT);
-    this.#semaphores.set(name, semaphore);
+    const semaphore = getOrInsert(this.#semaphores, name, () => new FairSemaphore(MAX_CONCURRENT));
     const { settings, onEnd } = this.#options;
     for (let attempts = 1; ; attempts += 1) {
       const release = await semaphore.acquire(name);

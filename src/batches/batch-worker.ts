@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { FairSemaphore } from '../fair-semaphore.ts';
+import { getOrInsert } from '../maps.ts';
 import { ClaimLoop } from '../media/queue/claim-loop.ts';
 import { changeDocument } from '../store/document.ts';
 import { newId } from '../store/identifier.ts';
@@ -191,8 +192,7 @@ export class BatchWorker {
   }
 
   #stopOf(id: string): LightAbortSignal {
-    const stop = this.#stops.get(id) ?? new LightAbortSignal();
-    this.#stops.set(id, stop);
+    const stop = getOrInsert(this.#stops, id, () => new LightAbortSignal());
     if (this.#loop.isStopped) stop.abort(null);
     return stop;
   }

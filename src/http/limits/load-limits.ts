@@ -1,4 +1,5 @@
 import { codedFailure, Failure } from '../../failure.ts';
+import { getOrInsert } from '../../maps.ts';
 import { type Nodes, shareOf } from '../../store/nodes.ts';
 import { SLOTS, SlidingMinute } from './sliding-minute.ts';
 
@@ -138,11 +139,8 @@ export class DividedLoads implements LoadLimits {
   #of(id: string): Loads {
     const now = this.#now();
     this.#sweep(now);
-    const known = this.#loads.get(id);
-    if (known) return known;
-    const loads = { requests: 0, tokens: 0, used: new SlidingMinute(now) };
-    this.#loads.set(id, loads);
-    return loads;
+    const newLoads = () => ({ requests: 0, tokens: 0, used: new SlidingMinute(now) });
+    return getOrInsert(this.#loads, id, newLoads);
   }
 
   /** Deletes what has no load, once a minute. */

@@ -2,6 +2,7 @@ import { setMaxListeners } from 'node:events';
 import type { Config } from '../../config/settings/schema.ts';
 import { Failure } from '../../failure.ts';
 import { FairSemaphore } from '../../fair-semaphore.ts';
+import { getOrInsert } from '../../maps.ts';
 import { callbackSecrets } from '../../store/account.ts';
 import type { Delivery, DeliveryAttempt, DeliveryOutcome } from '../../store/delivery.ts';
 import { hintDelay } from '../../store/nodes.ts';
@@ -150,8 +151,8 @@ export class Callbacks {
   /** Acquires the receiver's semaphore first, so that deliveries to a slow one hold no global slot. */
   async #acquire({ accountId, url }: Delivery): Promise<() => void> {
     const receiver = `${accountId} ${URL.canParse(url) ? new URL(url).origin : url}`;
-    const own = this.#receivers.get(receiver) ?? new FairSemaphore(MAX_CONCURRENT_PER_RECEIVER);
-    this.#receivers.set(receiver, own);
+    const newSemaphore = () => new FairSemaphore(MAX_CONCURRENT_PER_RECEIVER);
+    const own = getOrInsert(this.#receivers, receiver, newSemaphore);
     const releaseOwn = await own.acquire(accountId);
     const release = await this.#semaphore.acquire(accountId);
     return () => {

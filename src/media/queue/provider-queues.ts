@@ -1,5 +1,6 @@
 import type { Config } from '../../config/settings/schema.ts';
 import { FairSemaphore, type Release } from '../../fair-semaphore.ts';
+import { getOrInsert } from '../../maps.ts';
 import { type Nodes, SINGLE_NODE, shareOf } from '../../store/nodes.ts';
 
 /** The tasks at one provider. */
@@ -51,10 +52,8 @@ export class ProviderQueues {
   }
 
   #semaphoreOf(provider: string): FairSemaphore {
-    const semaphore =
-      this.#semaphores.get(provider) ?? new FairSemaphore(this.#concurrencyOf(provider));
-    this.#semaphores.set(provider, semaphore);
-    return semaphore;
+    const newSemaphore = () => new FairSemaphore(this.#concurrencyOf(provider));
+    return getOrInsert(this.#semaphores, provider, newSemaphore);
   }
 
   #concurrencyOf(provider: string): number {

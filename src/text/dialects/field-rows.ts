@@ -1,3 +1,4 @@
+import { getOrInsert } from '../../maps.ts';
 import type { Field, FieldClass, FieldTable } from './field-table.ts';
 import { ANY } from './fields.ts';
 
@@ -58,12 +59,10 @@ class Listing {
 
   #put(place: string, type: string | null, row: FieldRow): void {
     const key = JSON.stringify(row);
-    const known = this.#rows.get(key) ?? { row, types: new Set() };
-    this.#rows.set(key, known);
+    const { types } = getOrInsert(this.#rows, key, () => ({ row, types: new Set() }));
     if (type === null) return;
-    known.types.add(type);
-    const types = this.#types.get(`${place}.`) ?? new Set();
-    this.#types.set(`${place}.`, types.add(type));
+    types.add(type);
+    getOrInsert(this.#types, `${place}.`, () => new Set()).add(type);
   }
 }
 

@@ -1,3 +1,4 @@
+import { getOrInsert } from '../../maps.ts';
 import { isObject } from '../../schema/untrusted.ts';
 import type { Json } from '../canonical/canonical.ts';
 import { keysOf } from '../dialects/request-settings.ts';
@@ -27,11 +28,7 @@ export function withoutPaths(body: Json, paths: readonly string[]): Json {
   const removals: Removals = new Map();
   for (const path of paths) {
     let at = removals;
-    for (const key of keysOf(path)) {
-      const below: Removals = at.get(key) ?? new Map();
-      at.set(key, below);
-      at = below;
-    }
+    for (const key of keysOf(path)) at = getOrInsert(at, key, (): Removals => new Map());
   }
   const left: Record<string, unknown> = { ...body };
   for (const [name, below] of removals) removeFrom(left, name, below);

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
+import { getOrInsert } from '../../maps.ts';
 
 const SECTION = /^\s*\[\s*(?:profile\s+)?([^\]]+?)\s*\]/;
 
@@ -24,10 +25,7 @@ export async function readProfiles(): Promise<Profiles> {
     let profile: Map<string, string> | undefined;
     for (const line of text.split(/\r?\n/)) {
       const name = SECTION.exec(line)?.[1];
-      if (name !== undefined) {
-        profile = profiles.get(name) ?? new Map();
-        profiles.set(name, profile);
-      }
+      if (name !== undefined) profile = getOrInsert(profiles, name, () => new Map());
       const [, key, value] = SETTING.exec(line) ?? [];
       if (key !== undefined) profile?.set(key.toLowerCase(), value!);
     }

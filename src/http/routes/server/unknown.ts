@@ -1,15 +1,15 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { FastifyInstance } from 'fastify';
 import { codedFailure, type Failure } from '../../../failure.ts';
+import { getOrInsert } from '../../../maps.ts';
 import { BATCHES } from '../../../operations/internal.ts';
 
 /** Answers requests without a route: 405 if the path has another method, else 404. */
 export function answerUnknownRoutes(server: FastifyInstance): void {
   const methods = new Map<string, Set<string>>();
   server.addHook('onRoute', ({ url, method }) => {
-    const known = methods.get(url) ?? new Set();
+    const known = getOrInsert(methods, url, () => new Set());
     for (const one of [method].flat()) known.add(one);
-    methods.set(url, known);
   });
   let patterns: readonly (readonly [RegExp, string])[] | undefined;
   server.setNotFoundHandler((request, reply) => {

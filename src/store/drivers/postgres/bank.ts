@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Failure } from '../../../failure.ts';
+import { getOrInsert } from '../../../maps.ts';
 import type { Database } from './database/database.ts';
 import type { Draw, EscrowBank, FoldBatch } from './escrow/bank.ts';
 import type { DriverEvent } from './events.ts';
@@ -47,8 +48,7 @@ export class Bank implements EscrowBank {
     );
     const missing = new Set(rows.map(({ node }) => node));
     if (missing.size === 0) return;
-    const listeners = this.#recalls.get(accountId) ?? new Set();
-    this.#recalls.set(accountId, listeners);
+    const listeners = getOrInsert(this.#recalls, accountId, () => new Set());
     await new Promise<void>((resolve) => {
       const listener = (node: string) => {
         missing.delete(node);

@@ -1,3 +1,4 @@
+import { getOrInsert } from '../../../../maps.ts';
 import type { BudgetScope, Payer } from '../../../budgets.ts';
 import { accountFunds, spend } from '../../../funds.ts';
 import {
@@ -208,8 +209,7 @@ export class PendingCharges {
     const order = this.#state.charges.newOrder();
     const sums = { paid: 0, amount: 0, counts: NO_USAGE, at: 0 };
     const charge: Charge = { order, accountId, keyId, model, scope, tags, ...sums };
-    const charges = this.#byPayer.get(scope ?? keyId) ?? new Map<string, Charge>();
-    this.#byPayer.set(scope ?? keyId, charges.set(name, charge));
+    getOrInsert(this.#byPayer, scope ?? keyId, () => new Map()).set(name, charge);
     return charge;
   }
 }

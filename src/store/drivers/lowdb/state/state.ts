@@ -1,3 +1,4 @@
+import { getOrInsert } from '../../../../maps.ts';
 import type { Account, ApiKey, Session, Team } from '../../../account.ts';
 import type { Alert, HeldClaim } from '../../../alert.ts';
 import { type Asset, countsAsStored } from '../../../asset.ts';
@@ -98,8 +99,7 @@ class TombstoneIndex {
       if (orders?.size === 0) this.#orders.delete(before.segment);
     }
     if (!after) return;
-    const orders = this.#orders.get(after.segment) ?? new Map<number, number>();
-    this.#orders.set(after.segment, orders.set(after.index, order));
+    getOrInsert(this.#orders, after.segment, () => new Map()).set(after.index, order);
   }
 }
 

@@ -1,5 +1,6 @@
 import { closeSync, openSync } from 'node:fs';
 import { join } from 'node:path';
+import { getOrInsert } from '../../../../maps.ts';
 import type { ScopedPayer } from '../../../budgets.ts';
 import {
   diskFiles,
@@ -174,15 +175,10 @@ export async function readLeftoverCharges(
     if (node === undefined) continue;
     const path = join(folder, name);
     paths.push(path);
-    const batches = escrows.get(node) ?? new Map<number, Map<string, Escrow>>();
-    escrows.set(node, batches);
+    const batches = getOrInsert(escrows, node, () => new Map());
     for (const { number, payer, ...charge } of linesOf(await files.readFile(path))) {
-      const batch = batches.get(number) ?? new Map<string, Escrow>();
-      batches.set(number, batch);
-      const payerName = JSON.stringify(payer);
-      const escrow = batch.get(payerName) ?? new Escrow(payer);
-      batch.set(payerName, escrow);
-      escrow.charge(charge);
+      const batch = getOrInsert(batches, number, () => new Map<string, Escrow>());
+      getOrInsert(batch, JSON.stringify(payer), () => new Escrow(payer)).charge(charge);
     }
   }
   return {
