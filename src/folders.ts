@@ -33,9 +33,6 @@ export async function makeFolders(
 }
 
 async function isFolder(path: string): Promise<boolean> {
-  try {
-    return (await stat(path)).isDirectory();
-  } catch {
-    return false;
-  }
+  const found = await stat(path).catch(() => null);
+  return found?.isDirectory() ?? false;
 }

@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module';
 import { constants } from 'node:os';
+import { valueOr } from './flow.ts';
 
 type NativeFunction = (...values: readonly number[]) => number;
 
@@ -53,7 +54,7 @@ function libc(): Libc | null {
     loaded = {
       flock: symbols.func('int flock(int descriptor, int operation)'),
       exit: symbols.func('void _exit(int status)'),
-      mallopt: optional(() => symbols.func('int mallopt(int parameter, int value)')),
+      mallopt: valueOr(() => symbols.func('int mallopt(int parameter, int value)'), null),
       linux: process.platform === 'linux' ? linuxFunctions(koffi, symbols) : null,
       errno: () => koffi.errno(),
     };
@@ -74,14 +75,6 @@ function linuxFunctions(
     setrlimit: symbols.func('int setrlimit(int resource, const rlimit *limits)'),
     prctl: symbols.func('int prctl(int option, unsigned long value)'),
   };
-}
-
-function optional(find: () => NativeFunction): NativeFunction | null {
-  try {
-    return find();
-  } catch {
-    return null;
-  }
 }
 
 /**

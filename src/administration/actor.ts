@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { userInfo } from 'node:os';
+import { valueOr } from '../flow.ts';
 import type { Actor } from '../store/audit/entry.ts';
 
 /** `from` of acts on this machine. */
@@ -27,12 +28,8 @@ export function ownActor(sudoUser: string | undefined = process.env['SUDO_USER']
 }
 
 function ownName(): string | null {
-  try {
-    return userInfo().username;
-  } catch {
-    // A container may run as a user that its password file does not list.
-    return null;
-  }
+  // A container may run as a user that its password file does not list.
+  return valueOr(() => userInfo().username, null);
 }
 
 /**

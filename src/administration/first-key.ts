@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { diskFiles, isMissing, remove, writeDurably } from '../store/files.ts';
+import { diskFiles, missingAs, remove, writeDurably } from '../store/files.ts';
 import { hashOf } from '../store/key.ts';
 import type { Store } from '../store/store.ts';
 
@@ -34,10 +34,7 @@ export async function removeFirstKey({ file }: FirstKey): Promise<void> {
  */
 export async function readFirstKey(dataDir: string, store: Store): Promise<FirstKey | undefined> {
   const file = fileIn(dataDir);
-  const text = await readFile(file, 'utf8').catch((error: unknown) => {
-    if (isMissing(error)) return null;
-    throw error;
-  });
+  const text = await readFile(file, 'utf8').catch(missingAs(null));
   if (text === null) return undefined;
   const found = { key: text.trim(), file };
   const holder = await store.findKey(hashOf(found.key));

@@ -7,7 +7,7 @@ import { codedFailure } from '../failure.ts';
 import { HEAD_FILE, isLogFile } from '../store/audit/entry.ts';
 import { auditFolder } from '../store/audit/log.ts';
 import { openSnapshot, type SnapshotFile, storeIdOf } from '../store/drivers/open.ts';
-import { diskFiles, isMissing, namesIn } from '../store/files.ts';
+import { diskFiles, missingAs, namesIn } from '../store/files.ts';
 import { lengthOfLines } from '../store/line.ts';
 
 export interface SourceOptions {
@@ -97,26 +97,16 @@ async function* auditFiles(folder: string): AsyncGenerator<SnapshotFile, void> {
 }
 
 /** Null for a file that was deleted meanwhile. Links in a data folder are not followed. */
-async function opened(path: string, flags = constants.O_NOFOLLOW): Promise<FileHandle | null> {
-  try {
-    return await open(path, constants.O_RDONLY | flags);
-  } catch (error) {
-    if (isMissing(error)) return null;
-    throw error;
-  }
+function opened(path: string, flags = constants.O_NOFOLLOW): Promise<FileHandle | null> {
+  return open(path, constants.O_RDONLY | flags).catch(missingAs(null));
 }
 
 async function sizeOf(handle: FileHandle): Promise<number> {
   return (await handle.stat()).size;
 }
 
-async function entriesIn(folder: string) {
-  try {
-    return await readdir(folder, { recursive: true, withFileTypes: true });
-  } catch (error) {
-    if (isMissing(error)) return [];
-    throw error;
-  }
+function entriesIn(folder: string) {
+  return readdir(folder, { recursive: true, withFileTypes: true }).catch(missingAs([]));
 }
 
 /** Identifier of the store in a data folder. @throws Failure `no_store`, `store_corrupt` */

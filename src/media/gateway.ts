@@ -1,3 +1,4 @@
+import { rethrowAfter } from '../flow.ts';
 import { clientPool, MAX_WAITING } from '../operations/pool/pool.ts';
 import { Routing } from '../routing/routing.ts';
 import type { KeyHolder } from '../store/store.ts';
@@ -96,12 +97,9 @@ export class MediaGateway {
       pool: clientPool(pool, { client: account.id, maxWaiting: MAX_WAITING }),
       limits: imageLimits(batch, MAX_IMAGE_BYTES),
     });
-    try {
-      await store.addUpload(account.id, asset, limits[account.plan].uploads);
-    } catch (error) {
-      await files.discard([asset.id]);
-      throw error;
-    }
+    await store
+      .addUpload(account.id, asset, limits[account.plan].uploads)
+      .catch(rethrowAfter(() => files.discard([asset.id])));
     return asset.id;
   }
 

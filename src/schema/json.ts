@@ -1,3 +1,5 @@
+import { valueOr } from '../flow.ts';
+
 /**
  * Levels of nesting. `JSON.parse` accepts any number of them, but recursive code, `JSON.stringify`
  * first, would overflow the stack.
@@ -136,11 +138,7 @@ function isBeforeColon(text: string, end: number): boolean {
 
 function memberAt(text: string, start: number): string | null {
   if (start === -1 || !/^\s*\{/.test(text.slice(0, 100))) return null;
-  try {
-    return JSON.parse(text.slice(start, endOfString(text, start) + 1)) as string;
-  } catch {
-    return null;
-  }
+  return valueOr(() => JSON.parse(text.slice(start, endOfString(text, start) + 1)) as string, null);
 }
 
 /**
@@ -156,11 +154,7 @@ export function parseJson(text: string, maxCost?: number): unknown {
 
 /** Parses untrusted JSON; undefined if it is invalid or exceeds a limit of its structure. */
 export function tryParseJson(text: string, maxCost?: number): unknown {
-  try {
-    return parseJson(text, maxCost);
-  } catch {
-    return undefined;
-  }
+  return valueOr(() => parseJson(text, maxCost), undefined);
 }
 
 /** A type whose properties are readonly at every depth. */

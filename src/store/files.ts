@@ -147,23 +147,23 @@ async function copyFolder(
 
 /** Removes a file. A file that does not exist is not an error. */
 export async function remove(files: Files, path: string): Promise<void> {
-  try {
-    await files.unlink(path);
-  } catch (error) {
-    if (!isMissing(error)) throw error;
-  }
+  await files.unlink(path).catch(missingAs(undefined));
 }
 
 /** Names in a folder, sorted; empty if the folder does not exist. */
 export async function namesIn(files: Files, folder: string): Promise<string[]> {
-  try {
-    return (await files.readdir(folder)).sort();
-  } catch (error) {
-    if (isMissing(error)) return [];
-    throw error;
-  }
+  const names = await files.readdir(folder).catch(missingAs([]));
+  return names.sort();
 }
 
 export function isMissing(error: unknown): boolean {
   return (error as NodeJS.ErrnoException).code === 'ENOENT';
+}
+
+/** For `catch`: a value in the place of a file that does not exist. */
+export function missingAs<Value>(value: Value): (error: unknown) => Value {
+  return (error) => {
+    if (isMissing(error)) return value;
+    throw error;
+  };
 }

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { codedFailure, type Failure } from '../failure.ts';
 import { lockDescriptor } from '../libc.ts';
 import { isAlive } from '../temporary.ts';
-import { type Files, isMissing, remove, writeSynced } from './files.ts';
+import { type Files, missingAs, remove, writeSynced } from './files.ts';
 
 const FLAGS = constants.O_RDWR | constants.O_CREAT;
 
@@ -66,11 +66,8 @@ export async function lockFolder(
 
 /** The owner in the lock file; null if the file is missing or names none. */
 async function ownerIn(files: Files, path: string) {
-  try {
-    return parseOwner((await files.readFile(path)).toString());
-  } catch {
-    return null;
-  }
+  const text = await files.readFile(path).catch(() => null);
+  return text && parseOwner(text.toString());
 }
 
 /** Process that uses a store, identified so that a later process with the same pid differs. */
@@ -166,13 +163,8 @@ async function tryLink(files: Files, from: string, to: string): Promise<boolean>
 
 /** The owner of a lock; null if the lock no longer exists. */
 async function read(files: Files, path: string): Promise<Owner | null> {
-  let text: string;
-  try {
-    text = (await files.readFile(path)).toString();
-  } catch (error) {
-    if (isMissing(error)) return null;
-    throw error;
-  }
+  const text = (await files.readFile(path).catch(missingAs(null)))?.toString();
+  if (text === undefined) return null;
   if (text === '') return RELEASED;
   const owner = parseOwner(text);
   if (owner) return owner;
@@ -215,11 +207,8 @@ async function isOwnerAlive(files: Files, { pid, boot, started }: Owner): Promis
 }
 
 async function bootId(files: Files): Promise<string | null> {
-  try {
-    return (await files.readFile('/proc/sys/kernel/random/boot_id')).toString().trim();
-  } catch {
-    return null;
-  }
+  const text = await files.readFile('/proc/sys/kernel/random/boot_id').catch(() => null);
+  return text?.toString().trim() ?? null;
 }
 
 /** Start time of a process; null if there is none, or only a zombie; undefined on systems without /proc. */

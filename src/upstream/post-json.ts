@@ -1,3 +1,4 @@
+import { valueOr } from '../flow.ts';
 import { UpstreamClient } from './client.ts';
 
 interface JsonResponse {
@@ -33,16 +34,12 @@ export async function postJson(
       timeouts: { connect: timeout, firstByte: 0, idle: 0, total: timeout },
       signal: new AbortController().signal,
     });
-    return { status: response.status, body: parse(await response.bytes(MAX_RESPONSE_BYTES)) };
+    const text = (await response.bytes(MAX_RESPONSE_BYTES)).toString();
+    return {
+      status: response.status,
+      body: valueOr<unknown, undefined>(() => JSON.parse(text), undefined),
+    };
   } finally {
     await client.close();
-  }
-}
-
-function parse(bytes: Buffer): unknown {
-  try {
-    return JSON.parse(bytes.toString());
-  } catch {
-    return undefined;
   }
 }

@@ -3,6 +3,7 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import type { Config } from '../../config/settings/schema.ts';
 import { codedFailure } from '../../failure.ts';
+import { valueOr } from '../../flow.ts';
 import { defaultMemoryLimit } from '../../http/transport/pressure.ts';
 import { defaultMemory } from '../../operations/pool/shared-pool.ts';
 
@@ -61,11 +62,7 @@ export function processesWithCharges(dataDir: string): readonly number[] {
 }
 
 function namesIn(folder: string): readonly string[] {
-  try {
-    return readdirSync(folder);
-  } catch {
-    return [];
-  }
+  return valueOr(() => readdirSync(folder), []);
 }
 
 /** The configuration of one process: its folder, and its part of what the machine has once. */

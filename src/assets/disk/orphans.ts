@@ -1,5 +1,5 @@
 import { basename, join } from 'node:path';
-import { type Files, isMissing, makeFolder, namesIn, remove } from '../../store/files.ts';
+import { type Files, makeFolder, missingAs, namesIn, remove } from '../../store/files.ts';
 import type { TimeRange } from '../../store/health.ts';
 import type { SweepResult } from '../storage/asset-storage.ts';
 import { onDisk } from '../storage/errors.ts';
@@ -54,13 +54,9 @@ export async function sweepFolder(
 }
 
 async function isNewer(files: Files, path: string, time: number): Promise<boolean> {
-  try {
-    return (await files.stat(path)).mtimeMs > time;
-  } catch (error) {
-    // Its writer has renamed it meanwhile.
-    if (isMissing(error)) return true;
-    throw error;
-  }
+  const found = await files.stat(path).catch(missingAs(null));
+  // Its writer may have renamed it meanwhile.
+  return found === null || found.mtimeMs > time;
 }
 
 /** Moves a file to the quarantine. Returns false if the file is outside the time range. */

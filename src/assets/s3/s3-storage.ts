@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { Failure } from '../../failure.ts';
+import { rethrowAfter } from '../../flow.ts';
 import type { Asset } from '../../store/asset.ts';
 import { assetExists, notFound } from '../../store/errors.ts';
 import { diskFiles, FILE_MODE, makeFolder, namesIn, remove } from '../../store/files.ts';
@@ -108,12 +109,7 @@ export class S3Storage extends AssetStorage {
   async copy(id: string, path: string, maxBytes: number): Promise<Written> {
     this.#keyOf(id);
     const written = await measureLocalFile(diskFiles, path, maxBytes);
-    try {
-      await this.#put(id, path, written);
-    } catch (error) {
-      void this.discard([id]);
-      throw error;
-    }
+    await this.#put(id, path, written).catch(rethrowAfter(() => void this.discard([id])));
     return written;
   }
 

@@ -1,4 +1,5 @@
 import type { FileHandle } from 'node:fs/promises';
+import { rethrowAfter } from '../../flow.ts';
 import type { Asset } from '../../store/asset.ts';
 import { type Files, remove } from '../../store/files.ts';
 import type { TimeRange } from '../../store/health.ts';
@@ -161,12 +162,7 @@ export abstract class AssetStorage {
   /** Writes and stores a file. See `spool`. */
   async write(id: string, source: FileSource, maxBytes: number): Promise<Written> {
     const file = await this.spool(id, source, maxBytes);
-    try {
-      await file.store();
-    } catch (error) {
-      await file.discard();
-      throw error;
-    }
+    await file.store().catch(rethrowAfter(() => file.discard()));
     return { bytes: file.bytes, sha256: file.sha256 };
   }
 

@@ -1,8 +1,9 @@
-import { type Dirent, type FSWatcher, readdirSync, watch } from 'node:fs';
+import { type FSWatcher, readdirSync, watch } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { Failure } from '../../failure.ts';
+import { valueOr } from '../../flow.ts';
 import type { FileRecord } from '../../operations/batch/batch-record.ts';
 import { identityOf, statAt } from '../../operations/cache/file-identity.ts';
 import { usageFailure } from '../command/command.ts';
@@ -90,7 +91,7 @@ async function foldersOf(
   const addTree = (folder: string) => {
     if (excluded.some((path) => isInside(path, folder)) || folders.has(folder)) return;
     folders.add(folder);
-    for (const entry of entriesOf(folder)) {
+    for (const entry of valueOr(() => readdirSync(folder, { withFileTypes: true }), [])) {
       if (entry.isDirectory() && !entry.name.startsWith('.')) addTree(join(folder, entry.name));
     }
   };
@@ -106,14 +107,6 @@ async function foldersOf(
   }
   if (filesFrom !== undefined) folders.add(dirname(resolve(filesFrom)));
   return folders;
-}
-
-function entriesOf(folder: string): Dirent[] {
-  try {
-    return readdirSync(folder, { withFileTypes: true });
-  } catch {
-    return [];
-  }
 }
 
 /** Watches folders without their subfolders, which a change of the set adds and removes. */

@@ -5,6 +5,7 @@ import type { CatalogContext } from '../../administration/catalog-context.ts';
 import type { ConfigOptions } from '../../config/loading/config-file.ts';
 import { loadConfig, loadStoreSettings } from '../../config/loading/load.ts';
 import { Failure } from '../../failure.ts';
+import { valueOr } from '../../flow.ts';
 import { fieldsOf, parseFields } from '../../schema/fields.ts';
 import { secretKeyFile } from '../../store/secret-key.ts';
 import { type Flags, flagOf, readFlags, usageFailure } from '../command/command.ts';
@@ -52,7 +53,8 @@ export async function readAdminInput(command: AdminCommand, positionals: Flags, 
   // Parsed here for errors that name flags; the daemon parses the input again.
   const options = parseFields(command.options, input, label);
   const settings = () => loadStoreSettings(source);
-  const known = data === undefined ? settings() : validSettings(settings);
+  // Undefined for an invalid configuration, which `--data` does not need.
+  const known = data === undefined ? settings() : valueOr(settings, undefined);
   const dataDir = data ?? known!.dataDir;
   const request: AdminRequest = {
     ...{ input, options, dataDir },
@@ -104,15 +106,6 @@ function catalogOf(
     },
     changed: async () => {},
   };
-}
-
-/** Undefined for an invalid configuration, which `--data` does not need. */
-function validSettings<Loaded>(settings: () => Loaded): Loaded | undefined {
-  try {
-    return settings();
-  } catch {
-    return undefined;
-  }
 }
 
 /**

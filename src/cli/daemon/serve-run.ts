@@ -8,6 +8,7 @@ import { changedSettings, reloadConfig } from '../../config/loading/reload.ts';
 import type { Config } from '../../config/settings/schema.ts';
 import { INVALID_CONFIG } from '../../config/yaml/invalid.ts';
 import { Failure } from '../../failure.ts';
+import { oneByOne } from '../../flow.ts';
 import { reopenLog } from '../../http/observability/log.ts';
 import { stepsFault } from '../../operations/recipe/url-steps.ts';
 import type { Actor } from '../../store/audit/entry.ts';
@@ -172,7 +173,7 @@ interface ReloadOptions {
 function reloadOnHangup({ daemon, initial, source, peers, adjust }: ReloadOptions): () => void {
   const { log } = daemon;
   let current = initial;
-  let last: Promise<unknown> = Promise.resolve();
+  const inTurn = oneByOne();
   const reload = async (who?: Actor): Promise<readonly string[]> => {
     try {
       const loaded = reloadConfig({ started: initial, current }, source);
@@ -204,18 +205,14 @@ function reloadOnHangup({ daemon, initial, source, peers, adjust }: ReloadOption
       return faults;
     }
   };
-  const inTurn = (who?: Actor) => {
-    const done = last.then(() => reload(who));
-    last = done;
-    return done;
-  };
+
   const onHangup = () => {
     reopenLog(log);
-    void inTurn();
+    void inTurn(reload);
   };
   daemon.offerReload((who) => {
     peers?.reload();
-    return inTurn(who);
+    return inTurn(() => reload(who));
   });
   process.on('SIGHUP', onHangup);
   return () => process.off('SIGHUP', onHangup);

@@ -5,6 +5,7 @@ import { loadConfig } from '../../config/loading/load.ts';
 import { isRemote, secretsOf } from '../../config/providers/provider-kinds.ts';
 import type { Config } from '../../config/settings/schema.ts';
 import { Failure } from '../../failure.ts';
+import { oneByOne } from '../../flow.ts';
 import { withTimeout } from '../../http/transport/timeout.ts';
 import { printable } from '../../operations/batch/filename.ts';
 import { stepsFault } from '../../operations/recipe/url-steps.ts';
@@ -100,10 +101,8 @@ async function examine(given: Flags, version: string): Promise<Examined> {
   const other = alive.find((node) => node.version !== version)?.version;
   const daemon = answer ? { pid: answer.pid, version: other ?? version } : null;
 
-  const locally = inTurn(async (command: AdminCommand, own: AdminRequest) => {
-    const { result } = await administer(command, own);
-    return result;
-  });
+  // The store has one lock.
+  const inTurn = oneByOne();
   const run = async (command: AdminCommand, input?: object): Promise<Finding | object> => {
     if (first instanceof Failure) return INVALID;
     const { request: own } = await inputOf(command, input);
@@ -111,7 +110,8 @@ async function examine(given: Flags, version: string): Promise<Examined> {
       const remote = await runRemotely(command, own);
       return remote?.result ?? failed('the daemon has ended meanwhile', 'Run oriel doctor again.');
     }
-    return (await refusalOf(own)) ?? locally(command, own);
+    const refusal = await refusalOf(own);
+    return refusal ?? (await inTurn(() => administer(command, own))).result;
   };
   let entries: Promise<readonly ConfigEntry[]> | undefined;
   return {
@@ -152,16 +152,6 @@ async function refusalOf({ dataDir, store }: AdminRequest): Promise<Finding | nu
   const found = await stat(folder).catch(({ code }: NodeJS.ErrnoException) => String(code));
   if (found === 'ENOENT') return skipped('there is no store yet; the first start makes it');
   return typeof found === 'string' ? skipped(`${folder} cannot be read: ${found}`) : null;
-}
-
-/** Calls a function one call after the other: the store has one lock. */
-function inTurn<Args extends readonly unknown[], Result>(work: (...args: Args) => Promise<Result>) {
-  let last: Promise<unknown> = Promise.resolve();
-  return (...args: Args): Promise<Result> => {
-    const result = last.then(() => work(...args));
-    last = result.catch(() => {});
-    return result;
-  };
 }
 
 function orFailure<Result>(work: () => Result): Result | Failure {

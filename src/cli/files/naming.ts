@@ -1,6 +1,7 @@
 import { existsSync, statSync } from 'node:fs';
 import { basename, dirname, extname, join, resolve } from 'node:path';
 import { codedFailure } from '../../failure.ts';
+import { valueOr } from '../../flow.ts';
 import {
   type FileFormat,
   formatOfExtension,
@@ -51,12 +52,8 @@ export function namesFile(
 ): out is string {
   if (out === undefined || /[/\\]$/.test(out)) return false;
   if (!isExtension(extname(out).slice(1).toLowerCase())) return false;
-  try {
-    return statSync(out, { throwIfNoEntry: false })?.isDirectory() !== true;
-  } catch {
-    // `stat` failed; writing the file will report the reason.
-    return true;
-  }
+  // `stat` failed; writing the file will report the reason.
+  return valueOr(() => statSync(out, { throwIfNoEntry: false })?.isDirectory() !== true, true);
 }
 
 /** Whether a path has the extension of an image format that is not written, and is no folder. */

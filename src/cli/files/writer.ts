@@ -2,6 +2,7 @@ import * as fs from 'node:fs';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { codedFailure, Failure } from '../../failure.ts';
+import { valueOr } from '../../flow.ts';
 import { makeFolders } from '../../folders.ts';
 import { type FileRecord, OUTPUT_OUTDATED } from '../../operations/batch/batch-record.ts';
 import { removeTemporaries, temporaryName } from '../../temporary.ts';
@@ -30,11 +31,7 @@ export function existsFailure(path: string): Failure {
 
 /** Compares whole milliseconds, the precision of times that Node sets. */
 function isNewer(path: string, other: string): boolean {
-  try {
-    return fs.statSync(path).mtime > fs.statSync(other).mtime;
-  } catch {
-    return false;
-  }
+  return valueOr(() => fs.statSync(path).mtime > fs.statSync(other).mtime, false);
 }
 
 /** The record of an input whose output exists and is kept; with a warning where the input is newer. */

@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs';
 import { extname, resolve } from 'node:path';
 import type * as v from 'valibot';
+import { valueOr } from '../../flow.ts';
 import type { CodedMessage } from '../../operations/batch/batch-record.ts';
 import { sizeOf } from '../../operations/pool/pool.ts';
 import type { Comparison } from '../../operations/tools/compare.ts';
@@ -100,11 +101,7 @@ function rowOf({ ssim, psnr, differing, passed }: Comparison): Record<string, st
 }
 
 function isFolder(path: string): boolean {
-  try {
-    return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
-  } catch {
-    return false;
-  }
+  return valueOr(() => statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false, false);
 }
 
 /** One reference for all files. */

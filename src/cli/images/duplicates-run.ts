@@ -1,5 +1,6 @@
 import { type BigIntStats, statSync } from 'node:fs';
 import type * as v from 'valibot';
+import { valueOr } from '../../flow.ts';
 import type { FileRecord } from '../../operations/batch/batch-record.ts';
 import { sizeOf } from '../../operations/pool/pool.ts';
 import {
@@ -82,11 +83,7 @@ export async function runDuplicates({ positionals, flags }: CommandInput): Promi
 /** Null for standard input, and where `stat` fails: reading the file reports the reason. */
 function statOf({ source }: Input): BigIntStats | null {
   if (!('path' in source)) return null;
-  try {
-    return statSync(source.path, { bigint: true });
-  } catch {
-    return null;
-  }
+  return valueOr(() => statSync(source.path, { bigint: true }), null);
 }
 
 /**

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { valueOr } from '../../flow.ts';
 import { withDefault } from '../../schema/fields.ts';
 import { KEPT_BODIES } from '../../store/account.ts';
 import { duration, size } from '../fields/units.ts';
@@ -7,13 +8,7 @@ const pattern = v.pipe(
   v.string(),
   v.nonEmpty(),
   v.maxLength(1000),
-  v.check((text) => {
-    try {
-      return new RegExp(text, 'g').source !== '';
-    } catch {
-      return false;
-    }
-  }),
+  v.check((text) => valueOr(() => new RegExp(text, 'g').source !== '', false)),
   v.metadata({ expects: 'a regular expression of 1000 characters at most' }),
 );
 

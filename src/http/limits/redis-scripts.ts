@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Redis } from 'ioredis';
+import { shared } from '../../flow.ts';
 import { withTimeout } from '../transport/timeout.ts';
 import {
   BEGIN_LOAD,
@@ -108,7 +109,7 @@ export class RedisScripts {
   #failedAt = Number.NEGATIVE_INFINITY;
   #lastError = 'no connection';
   #probing: Promise<void> | null = null;
-  #loading: Promise<unknown> | null = null;
+
   #probeTimer: NodeJS.Timeout | undefined;
   #settle = () => {};
 
@@ -226,15 +227,9 @@ export class RedisScripts {
   }
 
   /** Loads the scripts, which a restart or SCRIPT FLUSH removed; once for all requests that wait. */
-  #load(): Promise<unknown> {
-    const sources = SCRIPTS.map(({ source }) => source);
-    this.#loading ??= Promise.all(
-      sources.map((source) => this.#redis.script('LOAD', source)),
-    ).finally(() => {
-      this.#loading = null;
-    });
-    return this.#loading;
-  }
+  readonly #load = shared(() =>
+    Promise.all(SCRIPTS.map(({ source }) => this.#redis.script('LOAD', source))),
+  );
 
   #fail(error: Error, begunAt: number): void {
     this.#observer.failed(kindOf(error));

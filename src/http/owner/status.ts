@@ -2,6 +2,7 @@ import { readdir, stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import * as v from 'valibot';
+import { shared } from '../../flow.ts';
 import { field } from '../../schema/fields.ts';
 import { inCredits } from '../../store/credits.ts';
 import { TASK_STATES } from '../../store/task.ts';
@@ -102,15 +103,8 @@ const TIMEOUT_MS = 2000;
  * libuv's threads for ever.
  */
 function diskGauge({ config }: AppContext): () => Promise<DiskUse> {
-  let current: Promise<DiskUse> | undefined;
-  return () => {
-    current ??= readDiskUse(config.dataDir)
-      .catch(() => UNKNOWN)
-      .finally(() => {
-        current = undefined;
-      });
-    return withTimeout(current, TIMEOUT_MS, UNKNOWN);
-  };
+  const read = shared(() => readDiskUse(config.dataDir).catch(() => UNKNOWN));
+  return () => withTimeout(read(), TIMEOUT_MS, UNKNOWN);
 }
 
 /** The state of the process, its store, its disk and its queues. */

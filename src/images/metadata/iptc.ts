@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import { valueOr } from '../../flow.ts';
 import type { InputFormat } from '../decoding/sniff.ts';
 import { photoshopOfTiff } from '../exif/copy.ts';
 import {
@@ -22,12 +23,8 @@ import { changedTexts, placeOf, TEXT_NAMES, type TextName, type Texts } from './
 export function photoshopOf(format: InputFormat, file: Uint8Array): Buffer | null {
   if (format === 'tiff') return photoshopOfTiff(file);
   if (format !== 'jpeg') return null;
-  try {
-    return photoshopOfSegments(splitJpeg(file).segments);
-  } catch {
-    // The decoder forgives damage.
-    return null;
-  }
+  // The decoder forgives damage.
+  return valueOr(() => photoshopOfSegments(splitJpeg(file).segments), null);
 }
 
 export function photoshopOfSegments(segments: readonly Segment[]): Buffer | null {

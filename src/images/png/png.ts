@@ -1,4 +1,5 @@
 import { crc32, deflateSync, inflateSync } from 'node:zlib';
+import { valueOr } from '../../flow.ts';
 import type { CodedColours } from '../icc.ts';
 import { type PngChunk, pngChunk, pngChunks } from './chunks.ts';
 import { COLOUR_CHUNKS, profileOfChunks } from './colours.ts';
@@ -182,11 +183,7 @@ export function exifOfText(chunk: PngChunk): Uint8Array | null {
 
 /** Inflated text; empty if it is damaged or longer than EXIF can be. */
 function inflated(data: Uint8Array): Buffer {
-  try {
-    return inflateSync(data, { maxOutputLength: MAX_TEXT_BYTES });
-  } catch {
-    return Buffer.alloc(0);
-  }
+  return valueOr(() => inflateSync(data, { maxOutputLength: MAX_TEXT_BYTES }), Buffer.alloc(0));
 }
 
 /**

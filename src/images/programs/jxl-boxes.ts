@@ -1,4 +1,5 @@
 import { brotliDecompressSync } from 'node:zlib';
+import { valueOr } from '../../flow.ts';
 import { box, boxes } from '../avif.ts';
 import type { SourceMetadata } from './png-metadata.ts';
 
@@ -18,11 +19,10 @@ export function metadataOfJxl(file: Uint8Array): SourceMetadata {
   const find = (kind: string) => {
     const plain = all.find(({ type }) => type === kind)?.body;
     const packed = all.find(({ type, body }) => type === 'brob' && body.indexOf(kind) === 0)?.body;
-    try {
-      return plain ?? (packed && brotliDecompressSync(packed.subarray(4), BOUNDS));
-    } catch {
-      return undefined;
-    }
+    return valueOr(
+      () => plain ?? (packed && brotliDecompressSync(packed.subarray(4), BOUNDS)),
+      undefined,
+    );
   };
   const exif = find('Exif');
   // The block begins at an offset, counted after these four bytes.

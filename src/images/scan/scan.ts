@@ -1,3 +1,4 @@
+import { valueOr } from '../../flow.ts';
 import { isTruncatedAvif } from '../avif.ts';
 import { readHeader, type Size } from '../decoding/header.ts';
 import { sniff } from '../decoding/sniff.ts';
@@ -100,12 +101,8 @@ function kindsIn(kinds: readonly string[], edit: Skimmed['edit']): string[] {
   const without = (...strip: string[]) => edit({ strip: new Set(strip), set: [] }).bytes;
   const same = without();
   return kinds.filter((kind) => {
-    try {
-      return !without(kind).equals(same);
-    } catch {
-      // EXIF that cannot be changed may have anything in it.
-      return true;
-    }
+    // EXIF that cannot be changed may have anything in it.
+    return valueOr(() => !without(kind).equals(same), true);
   });
 }
 

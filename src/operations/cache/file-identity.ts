@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import * as fs from 'node:fs';
+import { valueOr } from '../../flow.ts';
 
 /**
  * Size, both times in nanoseconds and inode of a file: a file with the same identity has the same content,
@@ -58,11 +59,7 @@ export function digestFile(path: string, maxBytes: number) {
 }
 
 export function statAt(path: string) {
-  try {
-    return fs.statSync(path, { bigint: true, throwIfNoEntry: false });
-  } catch {
-    return undefined;
-  }
+  return valueOr(() => fs.statSync(path, { bigint: true, throwIfNoEntry: false }), undefined);
 }
 
 export function identityAt(path: string): string | null {

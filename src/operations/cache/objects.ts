@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import * as fs from 'node:fs';
 import { join } from 'node:path';
+import { valueOr } from '../../flow.ts';
 
 /** How long a file that the index does not name may belong to a run in progress, in milliseconds. */
 const GRACE = 60 * 60 * 1000;
@@ -24,12 +25,8 @@ export class CacheObjects {
   /** Reads an object; null if it is missing or damaged. A damaged one is removed. */
   read(sha256: string): Uint8Array | null {
     const path = this.#path(sha256);
-    let bytes: Uint8Array;
-    try {
-      bytes = fs.readFileSync(path);
-    } catch {
-      return null;
-    }
+    const bytes = valueOr(() => fs.readFileSync(path), null);
+    if (bytes === null) return null;
     if (createHash('sha256').update(bytes).digest('hex') === sha256) return bytes;
     fs.rmSync(path, { force: true });
     return null;
@@ -70,11 +67,7 @@ export class CacheObjects {
 }
 
 function entriesOf(folder: string): fs.Dirent[] {
-  try {
-    return fs.readdirSync(folder, { withFileTypes: true });
-  } catch {
-    return [];
-  }
+  return valueOr(() => fs.readdirSync(folder, { withFileTypes: true }), []);
 }
 
 function removeIfOld(path: string): void {

@@ -3,6 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { codedFailure } from '../../failure.ts';
+import { valueOr } from '../../flow.ts';
 import { PNG_PACKER } from '../../images/program-formats.ts';
 import { missingPrograms } from '../../images/programs/run-program.ts';
 import { workerFile } from '../../threads/threads.ts';
@@ -19,12 +20,11 @@ export function sharpPackages() {
   const require = createRequire(entry);
   const { version, optionalDependencies } = require('../package.json') as SharpPackage;
   const codecs = Object.keys(optionalDependencies).flatMap((name) => {
-    try {
-      // Not by `require`: sharp adds properties to the object that this returns.
-      return [[name, readFileSync(require.resolve(`${name}/versions`), 'utf8')] as const];
-    } catch {
-      return [];
-    }
+    // Not by `require`: sharp adds properties to the object that this returns.
+    return valueOr(
+      () => [[name, readFileSync(require.resolve(`${name}/versions`), 'utf8')] as const],
+      [],
+    );
   });
   return { entry, version, codecs };
 }

@@ -2,6 +2,7 @@ import { statSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { pathToFileURL } from 'node:url';
 import type { FileErrorCode } from '../../error-codes.ts';
+import { valueOr } from '../../flow.ts';
 import {
   type JobContext as ThreadContext,
   ThreadLostError,
@@ -77,11 +78,7 @@ export type ThreadPool = BatchPool & Pick<SharedPool, 'statistics'>;
 /** Bytes; 0 where `stat` fails, for which reading the file will give the reason. */
 export function sizeOf(source: Source): number {
   if ('bytes' in source) return source.bytes.byteLength;
-  try {
-    return statSync(source.path).size;
-  } catch {
-    return 0;
-  }
+  return valueOr(() => statSync(source.path).size, 0);
 }
 
 export function failed(originalSize: number, code: FileErrorCode, message: string): JobFailure {

@@ -2,6 +2,7 @@ import { constants } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { codedFailure, Failure } from '../../failure.ts';
+import { oneByOne } from '../../flow.ts';
 import {
   diskFiles,
   type Files,
@@ -77,7 +78,7 @@ export class AuditLog {
   #size = 0;
   /** Whether the file may contain all or part of a line whose write failed. */
   #isDirty = false;
-  #last: Promise<unknown> = Promise.resolve();
+  readonly #inTurn = oneByOne();
 
   private constructor(options: AuditLogOptions) {
     this.#options = options;
@@ -132,16 +133,13 @@ export class AuditLog {
 
   /** Writes one line. @throws Failure `audit_unavailable` */
   append(entry: NewEntry): Promise<AuditEntry> {
-    const appended = this.#last.then(() => this.#write(entry));
-    this.#last = appended.catch(() => {});
-    return appended.catch((error: unknown) => {
+    return this.#inTurn(() => this.#write(entry)).catch((error: unknown) => {
       throw unavailable(error);
     });
   }
 
   async close(): Promise<void> {
-    await this.#last;
-    await this.#file?.close();
+    await this.#inTurn(async () => this.#file?.close());
     this.#file = null;
   }
 

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { diskFiles, type Files, isMissing, namesIn } from '../files.ts';
+import { diskFiles, type Files, missingAs, namesIn } from '../files.ts';
 import {
   type AuditEntry,
   fileName,
@@ -66,12 +66,8 @@ export async function* readAudit(folder: string): AsyncGenerator<AuditItem, void
 
 /** The head of a log; that of an empty one where it has none. */
 export async function readHead(files: Files, folder: string): Promise<Head> {
-  try {
-    return parseHead((await files.readFile(join(folder, HEAD_FILE))).toString()) ?? NO_LINE;
-  } catch (error) {
-    if (isMissing(error)) return NO_LINE;
-    throw error;
-  }
+  const text = await files.readFile(join(folder, HEAD_FILE)).catch(missingAs(''));
+  return parseHead(text.toString()) ?? NO_LINE;
 }
 
 /** Lines of a file. The last may be incomplete. */

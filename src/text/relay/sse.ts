@@ -1,4 +1,5 @@
 import { codedFailure } from '../../failure.ts';
+import { valueOr } from '../../flow.ts';
 
 /** Bytes of one event. */
 const MAX_EVENT_BYTES = 32 * 1024 * 1024;
@@ -179,9 +180,5 @@ function isData(text: string, start: number, end: number): boolean {
 /** Whether an event's data is complete: an end marker or JSON. */
 export function isWhole(data: string): boolean {
   if (data === DONE) return true;
-  try {
-    return typeof JSON.parse(data) === 'object';
-  } catch {
-    return false;
-  }
+  return valueOr(() => typeof JSON.parse(data) === 'object', false);
 }

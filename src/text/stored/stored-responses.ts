@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Config } from '../../config/settings/schema.ts';
 import { Failure } from '../../failure.ts';
+import { valueOr } from '../../flow.ts';
 import { objectsOf, textOf } from '../../schema/untrusted.ts';
 import {
   changeDocument,
@@ -217,11 +218,7 @@ export class StoredResponses implements Lookup {
 
   async open(sealed: string): Promise<string | null> {
     const key = await this.#sealingKey();
-    try {
-      return openText(key, sealed.slice(SEALED.length), this.#accountId);
-    } catch {
-      return null;
-    }
+    return valueOr(() => openText(key, sealed.slice(SEALED.length), this.#accountId), null);
   }
 
   /** The account's own key, which all nodes share. */

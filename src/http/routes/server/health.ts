@@ -2,6 +2,7 @@ import { access } from 'node:fs/promises';
 import type { FastifyInstance } from 'fastify';
 import * as v from 'valibot';
 import { codedFailure, Failure } from '../../../failure.ts';
+import { shared } from '../../../flow.ts';
 import { optional } from '../../../schema/fields.ts';
 import type { AppContext } from '../../request/app-context.ts';
 import { isOperator } from '../../request/auth.ts';
@@ -142,21 +143,18 @@ interface Probe {
  * probe blocks one of libuv's threads for ever.
  */
 function sharedProbe({ pool, config }: AppContext): () => Promise<Probe> {
-  let disk: Promise<string | null> | undefined;
-  let current: Promise<Probe> | undefined;
-  const probeDisk = () => {
-    disk ??= access(config.dataDir).then(
+  const faultOfDisk = shared(() =>
+    access(config.dataDir).then(
       () => null,
       ({ message }: Error) => message,
-    );
-    const answer = disk.finally(() => {
-      disk = undefined;
-    });
-    const seconds = PROBE_TIMEOUT_MS / 1000;
-    return withTimeout(answer, PROBE_TIMEOUT_MS, `no answer within ${seconds} s`);
-  };
-  const probe = async () => {
-    const [diskFault, poolFault] = await Promise.all([probeDisk(), pool.probe(PROBE_TIMEOUT_MS)]);
+    ),
+  );
+  const late = `no answer within ${PROBE_TIMEOUT_MS / 1000} s`;
+  return shared(async () => {
+    const [diskFault, poolFault] = await Promise.all([
+      withTimeout<string | null>(faultOfDisk(), PROBE_TIMEOUT_MS, late),
+      pool.probe(PROBE_TIMEOUT_MS),
+    ]);
     return {
       disk:
         diskFault === null
@@ -164,13 +162,7 @@ function sharedProbe({ pool, config }: AppContext): () => Promise<Probe> {
           : unavailable('disk_unavailable', `the data folder: ${diskFault}`),
       images: poolFault === null ? null : unavailable('pool_unavailable', poolFault),
     };
-  };
-  return () => {
-    current ??= probe().finally(() => {
-      current = undefined;
-    });
-    return current;
-  };
+  });
 }
 
 function unavailable(code: 'disk_unavailable' | 'pool_unavailable', message: string): Failure {

@@ -2,9 +2,10 @@ import { writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { rethrowAfter } from '../../../flow.ts';
 import { BudgetScopes, type ScopedPayer } from '../../budgets.ts';
 import { closed } from '../../errors.ts';
-import { diskFiles, FILE_MODE, isMissing, makeFolder } from '../../files.ts';
+import { diskFiles, FILE_MODE, makeFolder, missingAs } from '../../files.ts';
 import { type Lock, lockFolder } from '../../lock.ts';
 import type { StoreOptions } from '../../options.ts';
 import type { Store } from '../../store.ts';
@@ -167,22 +168,13 @@ async function openOn(database: Database, options: OpenParts): Promise<Store> {
   });
   running = work;
   await events.open();
-  try {
-    await running.tidy();
-  } catch (error) {
-    // Its connection would keep the process of a command running.
-    await events.close();
-    throw error;
-  }
+  // The connection of events would keep the process of a command running.
+  await running.tidy().catch(rethrowAfter(() => events.close()));
   return store;
 }
 
 /** Identifiers of the node that used the folder before; empty for none. */
 async function formerIds(file: string): Promise<readonly string[]> {
-  try {
-    return (await readFile(file, 'utf8')).split('\n');
-  } catch (error) {
-    if (isMissing(error)) return [];
-    throw error;
-  }
+  const text = await readFile(file, 'utf8').catch(missingAs(null));
+  return text === null ? [] : text.split('\n');
 }

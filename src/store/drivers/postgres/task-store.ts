@@ -1,4 +1,5 @@
 import { Failure } from '../../../failure.ts';
+import { oneByOne } from '../../../flow.ts';
 import { type Delivery, deliveryLost, withAttempt } from '../../delivery.ts';
 import { notFound } from '../../errors.ts';
 import {
@@ -152,16 +153,6 @@ function requeueTasks(ids: readonly string[], node: string, at: number): Operati
         unit.put('task', transition(task, 'pending', at));
       }
     },
-  };
-}
-
-/** A function that runs one call after the other. */
-function oneByOne(): <Result>(work: () => Promise<Result>) => Promise<Result> {
-  let last: Promise<unknown> = Promise.resolve();
-  return (work) => {
-    const working = last.then(work);
-    last = working.catch(() => {});
-    return working;
   };
 }
 

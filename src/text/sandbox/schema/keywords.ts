@@ -1,3 +1,4 @@
+import { valueOr } from '../../../flow.ts';
 import { isObject, listOf } from '../../../schema/untrusted.ts';
 import type { Json } from '../../canonical/canonical.ts';
 import { type StepBudget, UnsupportedSchema } from './step-budget.ts';
@@ -73,21 +74,14 @@ export function resolveReference(root: unknown, reference: unknown): unknown {
   }
   let target = root;
   for (const token of reference.split('/').slice(1)) {
-    const key = percentDecoded(token).replaceAll('~1', '/').replaceAll('~0', '~');
+    const decoded = valueOr(() => decodeURIComponent(token), token);
+    const key = decoded.replaceAll('~1', '/').replaceAll('~0', '~');
     target = typeof target === 'object' && target !== null ? own(target as Json, key) : undefined;
     if (target === undefined) {
       throw new UnsupportedSchema(`the reference ${quoted(reference)} has no target`);
     }
   }
   return target;
-}
-
-function percentDecoded(token: string): string {
-  try {
-    return decodeURIComponent(token);
-  } catch {
-    return token;
-  }
 }
 
 /** Characters of a reference or a pattern that an error message quotes. */

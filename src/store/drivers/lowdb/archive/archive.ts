@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { Failure } from '../../../../failure.ts';
+import { rethrowAfter } from '../../../../flow.ts';
 import { makeFolder, namesIn, remove } from '../../../files.ts';
 import {
   TASK_STATES,
@@ -174,12 +175,8 @@ export class Archive {
     await makeFolder(files, folder);
     const file = segmentName(number);
     const writer = await SegmentWriter.create({ files, folder, file, store, number });
-    try {
-      return await Segment.open(await work(writer), this.#options);
-    } catch (error) {
-      await writer.discard();
-      throw error;
-    }
+    const written = work(writer).then((segment) => Segment.open(segment, this.#options));
+    return written.catch(rethrowAfter(() => writer.discard()));
   }
 
   /** @returns segments that replace the group: none if all records are deleted, the group if the merge failed */

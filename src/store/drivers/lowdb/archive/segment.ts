@@ -2,7 +2,7 @@ import type { FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { codedFailure, Failure } from '../../../../failure.ts';
-import { type Files, isMissing, readAt } from '../../../files.ts';
+import { type Files, missingAs, readAt } from '../../../files.ts';
 import { corruptStore, storeUnavailable } from '../files/errors.ts';
 import {
   type AccountPart,
@@ -76,12 +76,12 @@ export class Segment {
   static async open(file: SegmentFile, options: SegmentOptions): Promise<Segment> {
     const { files, folder, store } = options;
     const path = join(folder, file.file);
-    const handle = await files.open(path, 'r').catch((error: unknown) => {
-      if (!isMissing(error)) throw error;
+    const handle = await files.open(path, 'r').catch(missingAs(null));
+    if (handle === null) {
       const what =
         'missing, although checkpoint.json names it: the file was lost, or checkpoint.json is from another backup';
       throw corruptStore(path, what);
-    });
+    }
     try {
       const { size } = await handle.stat();
       if (size !== file.length) {

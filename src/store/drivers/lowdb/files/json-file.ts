@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib';
 import type { Adapter } from 'lowdb';
-import { type Files, isMissing, writeDurably } from '../../../files.ts';
+import { type Files, missingAs, writeDurably } from '../../../files.ts';
 import { corruptStore } from './errors.ts';
 
 /** lowdb adapter for a JSON file that is replaced atomically and synced. A missing file is not taken for an empty one. */
@@ -16,13 +16,8 @@ export class JsonFile<Data> implements Adapter<Data | null> {
   }
 
   async read(): Promise<Data | null> {
-    let bytes: Buffer;
-    try {
-      bytes = await this.#files.readFile(this.#path);
-    } catch (error) {
-      if (isMissing(error)) return null;
-      throw error;
-    }
+    const bytes = await this.#files.readFile(this.#path).catch(missingAs(null));
+    if (bytes === null) return null;
     this.checksum = crc32(bytes);
     try {
       return JSON.parse(bytes.toString()) as Data;

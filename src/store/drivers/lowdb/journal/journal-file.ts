@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
-import { type Files, isMissing, writeDurably } from '../../../files.ts';
+import { type Files, missingAs, writeDurably } from '../../../files.ts';
 import { readLine, wasSynced } from '../../../line.ts';
 import type { Recovery } from '../../../options.ts';
 import { corruptStore, newerStore } from '../files/errors.ts';
@@ -79,13 +79,8 @@ export async function loadJournal(
   sequence: number,
 ): Promise<JournalFile> {
   const file = join(folder, journalName(sequence));
-  let bytes: Buffer;
-  try {
-    bytes = await files.readFile(file);
-  } catch (error) {
-    if (isMissing(error)) throw corruptStore(file, 'this journal is missing');
-    throw error;
-  }
+  const bytes = await files.readFile(file).catch(missingAs(null));
+  if (bytes === null) throw corruptStore(file, 'this journal is missing');
   const line = readLine(bytes, 0);
   if (line === null) throw corruptStore(file, 'this is not the beginning of a journal', 0);
   const header = JSON.parse(line.payload.toString()) as JournalHeader & Record<string, unknown>;

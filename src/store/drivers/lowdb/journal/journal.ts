@@ -2,6 +2,7 @@ import { constants, type Stats, statSync } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
+import { rethrowAfter } from '../../../../flow.ts';
 import { type Files, syncFolder, writeAll, writeAllSync } from '../../../files.ts';
 import { encodeLine } from '../../../line.ts';
 import {
@@ -95,7 +96,7 @@ export class Journal {
     if (first !== null) lines.push(encodeBatch(first, checksumAt(lines[0]!, 0)));
     const bytes = Buffer.concat(lines);
     const place = await openFile(files, file, `${file}.new`, O_CREAT | O_TRUNC);
-    return closedOnError(place, async () => {
+    const write = async () => {
       await writeAll(place.handle, bytes, 0);
       await place.handle.sync();
       await files.rename(`${file}.new`, file);
@@ -103,7 +104,8 @@ export class Journal {
       const content = { length: bytes.length, checksum: crc32(bytes) };
       const lastChecksum = checksumAt(lines.at(-1)!, 0);
       return new Journal(files, { store, previous }, sequence, place, content, lastChecksum);
-    });
+    };
+    return write().catch(rethrowAfter(() => closeFile(place)));
   }
 
   /** Opens a file that was read and whose tail was removed, to append to it. */
@@ -115,11 +117,9 @@ export class Journal {
     const place = await openFile(files, file, file);
     const identity = { store: header.store!, previous: header.previous ?? null };
     const content = { length, checksum: checksumOf(bytes, length) };
-    return closedOnError(place, async () => {
-      // A process that was killed may have left batches in the page cache only.
-      await place.handle.datasync();
-      return new Journal(files, identity, sequence, place, content, lastChecksum);
-    });
+    // A process that was killed may have left batches in the page cache only.
+    await place.handle.datasync().catch(rethrowAfter(() => closeFile(place)));
+    return new Journal(files, identity, sequence, place, content, lastChecksum);
   }
 
   /** Bytes in the file. */
@@ -216,18 +216,6 @@ async function openFile(files: Files, file: string, path: string, flags = 0): Pr
   } catch (error) {
     await durable?.close();
     await handle.close();
-    throw error;
-  }
-}
-
-async function closedOnError<Result>(
-  place: OpenFile,
-  work: () => Promise<Result>,
-): Promise<Result> {
-  try {
-    return await work();
-  } catch (error) {
-    await closeFile(place);
     throw error;
   }
 }

@@ -1,3 +1,4 @@
+import { rethrowAfter } from '../../../../flow.ts';
 import type { Place } from '../files/place.ts';
 import { Journal } from './journal.ts';
 import type { Extent, JournalContent, JournalFile } from './journal-file.ts';
@@ -51,12 +52,7 @@ export class Journals {
     this.#current?.checkPlace();
     const identity = { store: this.#manifest.store, previous };
     const journal = await Journal.create(files, journals, sequence, identity, first);
-    try {
-      await this.#write(journal);
-    } catch (error) {
-      await journal.close();
-      throw error;
-    }
+    await this.#write(journal).catch(rethrowAfter(() => journal.close()));
     this.#current = journal;
     return journal;
   }

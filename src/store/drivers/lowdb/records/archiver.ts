@@ -1,3 +1,4 @@
+import { rethrowAfter } from '../../../../flow.ts';
 import type { Asset, NewAsset } from '../../../asset.ts';
 import type { Delivery } from '../../../delivery.ts';
 import { assetExists } from '../../../errors.ts';
@@ -89,13 +90,7 @@ export class TaskArchiver {
   }
 
   async #move(selected: readonly ArchiveCandidate[], done: () => void): Promise<ArchiveMove> {
-    let extension: ArchiveExtension;
-    try {
-      extension = await this.#archive.extend(batchesOf(selected));
-    } catch (error) {
-      done();
-      throw error;
-    }
+    const extension = await this.#archive.extend(batchesOf(selected)).catch(rethrowAfter(done));
     const { tombstoneIndex } = this.#state;
     const obsolete = extension.dropped.flatMap((segment) =>
       [...tombstoneIndex.ordersIn(segment)].map(

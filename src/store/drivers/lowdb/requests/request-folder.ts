@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { valueOr } from '../../../../flow.ts';
 import type { Files } from '../../../files.ts';
 import type {
   NewRequest,
@@ -125,11 +126,7 @@ function number(record: RequestRecord, value: number): void {
 
 /** Null for a line that a crash has damaged. */
 function parsed<Value>(text: string): Value | null {
-  try {
-    return JSON.parse(text) as Value;
-  } catch {
-    return null;
-  }
+  return valueOr(() => JSON.parse(text) as Value, null);
 }
 
 /** Texts of the lines of all records that meet a filter. */

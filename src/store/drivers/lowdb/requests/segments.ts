@@ -2,11 +2,12 @@ import { constants } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
+import { oneByOne } from '../../../../flow.ts';
 import {
   FILE_MODE,
   type Files,
-  isMissing,
   makeFolder,
+  missingAs,
   namesIn,
   remove,
   writeAll,
@@ -48,7 +49,7 @@ export class Segments {
   /** The newest segment if it is appended to. */
   #open: { readonly segment: Segment; readonly handle: FileHandle } | null = null;
   /** Changes of files follow one another. */
-  #last: Promise<unknown> = Promise.resolve();
+  readonly #inTurn = oneByOne();
 
   constructor(files: Files, folder: string) {
     this.#files = files;
@@ -157,12 +158,6 @@ export class Segments {
     await this.#inTurn(() => this.#endSegment());
   }
 
-  async #inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
-    const done = this.#last.then(work);
-    this.#last = done.catch(() => {});
-    return done;
-  }
-
   #loaded(): Promise<void> {
     this.#loading ??= this.#load().catch((error: unknown) => {
       this.#loading = null;
@@ -229,13 +224,9 @@ export class Segments {
 
   /** The whole lines of a file; a crash, or a full disk, may have left a part of one at the end. */
   async #bytesOf({ path, size }: Segment): Promise<Buffer> {
-    try {
-      const bytes = (await this.#files.readFile(path)).subarray(0, size);
-      return bytes.subarray(0, bytes.lastIndexOf(NEWLINE) + 1);
-    } catch (error) {
-      if (isMissing(error)) return Buffer.alloc(0);
-      throw error;
-    }
+    const whole = await this.#files.readFile(path).catch(missingAs(Buffer.alloc(0)));
+    const bytes = whole.subarray(0, size);
+    return bytes.subarray(0, bytes.lastIndexOf(NEWLINE) + 1);
   }
 }
 
