@@ -3,7 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { Failure } from '../../../src/failure.ts';
 import { RateLimiter } from '../../../src/http/limits/rate-limiter.ts';
 import { WINDOW_MS } from '../../../src/http/limits/sliding-minute.ts';
-import { startDaemon } from '../../daemon.ts';
+import { sharedDaemon } from '../../daemon.ts';
+import { newKey } from '../../text/gateway-daemon.ts';
 
 /** Sends a request at each time; returns which were accepted. */
 function replay(times: readonly number[], limit: number): number[] {
@@ -100,14 +101,21 @@ describe('the rate limiter', () => {
 });
 
 describe('the rate limit over HTTP', () => {
+  const daemon = sharedDaemon({ config: { limits: { paid: { rpm: 2 } } } });
+  /** Requests of an account of its own. */
+  const newClient = async (account: string) => {
+    const headers = { authorization: `Bearer ${await newKey(daemon(), account)}` };
+    return (path: string) => daemon().request(path, { headers });
+  };
+
   it('counts requests by key, reports the state in headers, and refuses with 429', async () => {
-    const daemon = await startDaemon({ config: { limits: { paid: { rpm: 2 } } } });
-    const first = await daemon.request('/v1/models');
+    const request = await newClient('counted');
+    const first = await request('/v1/models');
     expect(first.headers.get('x-ratelimit-limit-requests')).toBe('2');
     expect(first.headers.get('x-ratelimit-remaining-requests')).toBe('1');
     expect(first.headers.get('x-ratelimit-reset-requests')).toBe('60s');
-    await daemon.request('/v1/tasks');
-    const refused = await daemon.request('/v1/models');
+    await request('/v1/tasks');
+    const refused = await request('/v1/models');
     expect(refused.status).toBe(429);
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
     expect(refused.headers.get('x-ratelimit-limit-requests')).toBe('2');
@@ -124,10 +132,10 @@ describe('the rate limit over HTTP', () => {
   });
 
   it('does not count reading the account, which reports the state', async () => {
-    const daemon = await startDaemon({ config: { limits: { paid: { rpm: 1 } } } });
+    const request = await newClient('reader');
     const states: (readonly (string | null)[])[] = [];
     const read = async (path: string) => {
-      const { status, headers } = await daemon.request(path);
+      const { status, headers } = await request(path);
       expect([path, status]).toEqual([path, 200]);
       states.push([
         headers.get('x-ratelimit-remaining-requests'),
@@ -136,23 +144,25 @@ describe('the rate limit over HTTP', () => {
     };
     await read('/v1/account');
     await read('/v1/models');
+    await read('/v1/models');
     for (const path of ['', '/credits', '/callback-secret']) {
       await read(`/v1/account${path}`);
     }
-    expect(states[0]).toEqual(['1', '0s']);
-    for (const state of states.slice(1)) {
+    expect(states[0]).toEqual(['2', '0s']);
+    expect(states[1]).toEqual(['1', '60s']);
+    for (const state of states.slice(2)) {
       expect(state).toEqual(['0', expect.stringMatching(/^[1-6]\ds$/)]);
     }
     // A report reads as many rows as it sums.
-    expect((await daemon.request('/v1/account/usage')).status).toBe(429);
+    expect((await request('/v1/account/usage')).status).toBe(429);
   });
 
   it('does not count requests without a key, nor health checks', async () => {
-    const daemon = await startDaemon({ config: { limits: { paid: { rpm: 1 } } } });
+    const request = await newClient('other');
     for (let count = 0; count < 3; count += 1) {
-      expect((await fetch(`${daemon.url}/v1/account`)).status).toBe(401);
-      expect((await fetch(`${daemon.url}/healthz`)).status).toBe(200);
+      expect((await fetch(`${daemon().url}/v1/account`)).status).toBe(401);
+      expect((await fetch(`${daemon().url}/healthz`)).status).toBe(200);
     }
-    expect((await daemon.request('/v1/models')).status).toBe(200);
+    expect((await request('/v1/models')).status).toBe(200);
   });
 });

@@ -1,8 +1,17 @@
+import { createServer } from 'node:http';
 import type { Socket } from 'node:net';
+import type { FastifyInstance } from 'fastify';
+import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
+import { configSchema } from '../../../src/config/settings/schema.ts';
 import type { Failure } from '../../../src/failure.ts';
-import { InvalidKeyLimit, networkOf } from '../../../src/http/transport/addresses.ts';
-import { sharedDaemon, startDaemon, type TestDaemon } from '../../daemon.ts';
+import {
+  InvalidKeyLimit,
+  limitConnectionsByAddress,
+  networkOf,
+} from '../../../src/http/transport/addresses.ts';
+import { sharedDaemon, startDaemon } from '../../daemon.ts';
+import { listening } from '../../fixtures/server.ts';
 import { RawClient } from '../raw-client.ts';
 
 it.each([
@@ -68,7 +77,7 @@ describe('an address that sends invalid keys', () => {
 });
 
 describe('limits.address.connections', () => {
-  async function isAccepted(daemon: TestDaemon): Promise<[boolean, Socket]> {
+  async function isAccepted(daemon: { readonly url: string }): Promise<[boolean, Socket]> {
     const client = new RawClient(daemon);
     await client.write('GET /healthz HTTP/1.1\r\nHost: oriel\r\n\r\n');
     const accepted = await client.receive(/./).then(
@@ -96,10 +105,14 @@ describe('limits.address.connections', () => {
     ['all where every proxy is trusted', { trustProxy: true }, { connections: 1 }],
     // A quarter of these would be one.
     ['private addresses by default', { maxConnections: 4 }, {}],
-  ])('exempts %s', async (_, server, address) => {
-    const daemon = await startDaemon({ config: { server, limits: { address } } });
+  ])('exempts %s', async (_, settings, address) => {
+    const server = createServer((_, response) => response.end('x'));
+    const config = v.parse(configSchema, { server: settings, limits: { address } });
+    const log = { warn() {} };
+    limitConnectionsByAddress({ server, log } as unknown as FastifyInstance, config, 4);
+    const url = await listening(server);
     for (let count = 0; count < 3; count += 1) {
-      expect((await isAccepted(daemon))[0]).toBe(true);
+      expect((await isAccepted({ url }))[0]).toBe(true);
     }
   });
 });
