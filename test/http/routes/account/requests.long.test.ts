@@ -3,9 +3,10 @@ import { createServer } from 'node:http';
 import { globSync } from 'tinyglobby';
 import { describe, expect, it } from 'vitest';
 import { MOCK_CREDENTIALS, MOCK_REGION, startS3Mock } from '../../../assets/s3/s3-mock.ts';
-import { OWNER_KEY, startDaemon, type TestDaemon } from '../../../daemon.ts';
+import { OWNER_KEY, sharedDaemon, startDaemon, type TestDaemon } from '../../../daemon.ts';
 import { sharedServer } from '../../../fixtures/server.ts';
-import { oriel, temporaryFolder } from '../../../oriel.ts';
+import { temporaryFolder } from '../../../oriel.ts';
+import { residentCommand } from '../../../resident.ts';
 import { newKey } from '../../../text/gateway-daemon.ts';
 import { listening } from '../../../upstream/servers.ts';
 
@@ -68,6 +69,13 @@ const bytesIn = (folder: string) =>
     .map((file) => readFileSync(file, 'latin1'))
     .join();
 
+const bodiesIn = async (daemon: TestDaemon, key = OWNER_KEY) => {
+  const [newest] = await listed(daemon, '/v1/requests?limit=1', key);
+  return (await json(daemon, `/v1/requests/${newest!['id']}`, key)).body['bodies'] as Json | null;
+};
+
+const command = residentCommand();
+
 describe('the log of requests', () => {
   it('has attempts, also after kill -9, and hides providers and other accounts', async () => {
     const data = temporaryFolder();
@@ -109,52 +117,105 @@ describe('the log of requests', () => {
     expect(await listed(daemon, '/v1/admin/requests?account=nobody')).toEqual([]);
   });
 
-  it.each([
-    ['since=yesterday', /^since: expected a time as 7d/],
-    ['after=-1', /^after: expected an integer/],
-    ['after=99999999999999999999', /^after: expected an integer/],
-    ['tag=', /^tag: expected a tag as run=42/],
-    [`text=${'x'.repeat(300)}`, /^text: expected 1 to 256/],
-    ['provider=sandbox', /^provider: /],
-  ])('refuses %s', async (query, message) => {
-    const daemon = await startDaemon({ config: config() });
-    expect(await json(daemon, `/v1/requests?${query}`)).toMatchObject({
-      status: 400,
-      body: { error: { message: expect.stringMatching(message) } },
+  describe('of a running daemon', () => {
+    const shared = sharedDaemon({
+      // Read when the daemon starts, after the provider has a port.
+      get config() {
+        return config();
+      },
     });
-  });
 
-  it('is followed live by the own account, and exported as lines of JSON', async () => {
-    const daemon = await startDaemon({ config: config() });
-    const other = await newKey(daemon, 'other');
-    const headers = { authorization: `Bearer ${other}` };
-    const response = await fetch(`${daemon.url}/v1/requests/events`, { headers });
-    const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
-    let text = String((await reader.read()).value);
-    expect(text).toMatch(/^event: open\n/);
-    await ask(daemon, 'of the owner');
-    await ask(daemon, 'of the other account', other);
-    while (!text.includes('event: request')) text += (await reader.read()).value;
-    await reader.cancel();
-    expect(text.match(/event: request/g)).toHaveLength(1);
-    expect(text).toContain('"name":"unnamed"');
-    const exported = await fetch(`${daemon.url}/v1/admin/requests/export`, {
-      headers: { authorization: `Bearer ${OWNER_KEY}` },
+    it.each([
+      ['since=yesterday', /^since: expected a time as 7d/],
+      ['after=-1', /^after: expected an integer/],
+      ['after=99999999999999999999', /^after: expected an integer/],
+      ['tag=', /^tag: expected a tag as run=42/],
+      [`text=${'x'.repeat(300)}`, /^text: expected 1 to 256/],
+      ['provider=sandbox', /^provider: /],
+    ])('refuses %s', async (query, message) => {
+      expect(await json(shared(), `/v1/requests?${query}`)).toMatchObject({
+        status: 400,
+        body: { error: { message: expect.stringMatching(message) } },
+      });
     });
-    const lines = (await exported.text()).trim().split('\n');
-    expect(lines.map((line) => (JSON.parse(line) as Json)['object'])).toEqual([
-      'request',
-      'request',
-    ]);
-    const to = `${daemon.data}/out.jsonl`;
-    const flags = ['--data', daemon.data];
-    expect(await oriel(['requests', 'export', to, ...flags])).toMatchObject({ code: 0 });
-    expect(readFileSync(to, 'utf8').trim().split('\n')).toHaveLength(2);
-    expect(await oriel(['requests', 'export', to, ...flags])).toMatchObject({
-      code: 1,
-      stderr: expect.stringContaining('exists already'),
+
+    it('is followed live by the own account, and exported as lines of JSON', async () => {
+      const daemon = shared();
+      const other = await newKey(daemon, 'other');
+      const headers = { authorization: `Bearer ${other}` };
+      const response = await fetch(`${daemon.url}/v1/requests/events`, { headers });
+      const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
+      let text = String((await reader.read()).value);
+      expect(text).toMatch(/^event: open\n/);
+      await ask(daemon, 'of the owner');
+      await ask(daemon, 'of the other account', other);
+      while (!text.includes('event: request')) text += (await reader.read()).value;
+      await reader.cancel();
+      expect(text.match(/event: request/g)).toHaveLength(1);
+      expect(text).toContain('"name":"unnamed"');
+      const exported = await fetch(`${daemon.url}/v1/admin/requests/export`, {
+        headers: { authorization: `Bearer ${OWNER_KEY}` },
+      });
+      const lines = (await exported.text()).trim().split('\n');
+      expect(lines.map((line) => (JSON.parse(line) as Json)['object'])).toEqual([
+        'request',
+        'request',
+      ]);
+      const to = `${daemon.data}/out.jsonl`;
+      const flags = ['--data', daemon.data];
+      expect(await command(['requests', 'export', to, ...flags])).toMatchObject({ code: 0 });
+      expect(readFileSync(to, 'utf8').trim().split('\n')).toHaveLength(2);
+      expect(await command(['requests', 'export', to, ...flags])).toMatchObject({
+        code: 1,
+        stderr: expect.stringContaining('exists already'),
+      });
+      expect(await command(['requests', 'export', 's3://bucket', ...flags])).toMatchObject({
+        code: 2,
+      });
     });
-    expect(await oriel(['requests', 'export', 's3://bucket', ...flags])).toMatchObject({ code: 2 });
+
+    it('has bodies where a key, an account, a model or the configuration says so, in this order', async () => {
+      const daemon = shared();
+      const { body: created } = await post(daemon, '/v1/admin/keys/create', { account: 'owner' });
+      const { key, id } = created['result'] as Readonly<Record<string, string>>;
+      const set = (bodies: string) => post(daemon, '/v1/admin/keys/set', { id, bodies });
+      const setAccount = (bodies: string) =>
+        post(daemon, '/v1/admin/accounts/set-bodies', { name: 'owner', bodies });
+      const isKept = async (model: string, content = 'hello') => {
+        await ask(daemon, content, key, model);
+        return (await bodiesIn(daemon, key)) !== null;
+      };
+      const failing = 'sandbox:fail=service_error';
+      expect([await isKept('plain'), await isKept('kept')]).toEqual([false, true]);
+      expect(await setAccount('off')).toMatchObject({ status: 200 });
+      expect(await isKept('kept')).toBe(false);
+      expect(await set('errors')).toMatchObject({ status: 200 });
+      expect([await isKept('plain'), await isKept('kept')]).toEqual([false, false]);
+      expect(await isKept('plain', failing)).toBe(true);
+      await set('default');
+      await setAccount('default');
+      expect([await isKept('plain', failing), await isKept('kept')]).toEqual([false, true]);
+      expect(await set('some')).toMatchObject({ status: 400 });
+    });
+
+    it('has the whole answer of a stream, whatever its format', async () => {
+      const user = [{ role: 'user', content: 'hello' }];
+      const requests: readonly [string, object][] = [
+        ['/v1/chat/completions', { messages: user }],
+        ['/v1/messages', { messages: user, max_tokens: 100 }],
+        ['/v1/responses', { input: 'hello' }],
+        ['/v1/completions', { prompt: 'hello' }],
+      ];
+      for (const [path, body] of requests) {
+        const sent = { ...body, model: 'kept', stream: true };
+        await (await shared().send(path, sent)).text();
+        const { answer } = (await bodiesIn(shared()))!;
+        expect([path, JSON.parse(String(answer))]).toMatchObject([
+          path,
+          { text: expect.stringMatching(/You said: hello$/) },
+        ]);
+      }
+    });
   });
 
   it('are exported to a bucket, in place of an object only where that is asked for', async () => {
@@ -172,7 +233,7 @@ describe('the log of requests', () => {
     await refused();
     const run = (...more: string[]) => {
       const place = ['--config', `${daemon.data}/oriel.yaml`, '--data', daemon.data];
-      return oriel(['requests', 'export', 's3://bucket/logs/a b.jsonl', ...place, ...more], {
+      return command(['requests', 'export', 's3://bucket/logs/a b.jsonl', ...place, ...more], {
         env,
       });
     };
@@ -188,7 +249,9 @@ describe('the log of requests', () => {
     expect(await run('--overwrite')).toMatchObject({ code: 0 });
     expect(linesOf()).toHaveLength(2);
     const disk = ['--data', daemon.data, '--config', '/dev/null'];
-    expect(await oriel(['requests', 'export', 's3://bucket/key', ...disk], { env })).toMatchObject({
+    expect(
+      await command(['requests', 'export', 's3://bucket/key', ...disk], { env }),
+    ).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('s3:// needs assets.driver: s3'),
     });
@@ -196,40 +259,11 @@ describe('the log of requests', () => {
 });
 
 describe('bodies', () => {
-  const bodiesIn = async (daemon: TestDaemon, key = OWNER_KEY) => {
-    const [newest] = await listed(daemon, '/v1/requests?limit=1', key);
-    return (await json(daemon, `/v1/requests/${newest!['id']}`, key)).body['bodies'] as Json | null;
-  };
-
-  it('are kept where a key, an account, a model or the configuration says so, in this order', async () => {
-    const daemon = await startDaemon({ config: config() });
-    const { body: created } = await post(daemon, '/v1/admin/keys/create', { account: 'owner' });
-    const { key, id } = created['result'] as Readonly<Record<string, string>>;
-    const set = (bodies: string) => post(daemon, '/v1/admin/keys/set', { id, bodies });
-    const setAccount = (bodies: string) =>
-      post(daemon, '/v1/admin/accounts/set-bodies', { name: 'owner', bodies });
-    const isKept = async (model: string, content = 'hello') => {
-      await ask(daemon, content, key, model);
-      return (await bodiesIn(daemon, key)) !== null;
-    };
-    const failing = 'sandbox:fail=service_error';
-    expect([await isKept('plain'), await isKept('kept')]).toEqual([false, true]);
-    expect(await setAccount('off')).toMatchObject({ status: 200 });
-    expect(await isKept('kept')).toBe(false);
-    expect(await set('errors')).toMatchObject({ status: 200 });
-    expect([await isKept('plain'), await isKept('kept')]).toEqual([false, false]);
-    expect(await isKept('plain', failing)).toBe(true);
-    await set('default');
-    await setAccount('default');
-    expect([await isKept('plain', failing), await isKept('kept')]).toEqual([false, true]);
-    expect(await set('some')).toMatchObject({ status: 400 });
-  });
-
   const SECRETS =
     'CUST-123456 a@example.com sk-proj-abcdefghijklmnop1234 Bearer abcdefgh1234 x"password":"hunter2"';
 
-  it('have no secrets, are cut, and are deleted for good', async () => {
-    const redact = ['CUST-\\d{6}'];
+  it('have no secrets, are cut, are deleted for good, and are not kept where an expression takes too long', async () => {
+    const redact = ['CUST-\\d{6}', '(a+)+$', '(a|a)*bb$'];
     const settings = { bodies: 'all', redact, redactEmails: true, maxBody: '1KB' };
     const data = temporaryFolder();
     const daemon = await startDaemon({ data, config: config(settings) });
@@ -252,37 +286,9 @@ describe('bodies', () => {
     });
     expect(bytesIn(data)).not.toMatch(/unique-words|hunter2|CUST-1/);
     expect(await bodiesIn(daemon)).toBeNull();
-  });
-
-  it('of a stream are the whole answer, whatever its format', async () => {
-    const daemon = await startDaemon({ config: config({ bodies: 'all' }) });
-    const user = [{ role: 'user', content: 'hello' }];
-    const requests: readonly [string, object][] = [
-      ['/v1/chat/completions', { messages: user }],
-      ['/v1/messages', { messages: user, max_tokens: 100 }],
-      ['/v1/responses', { input: 'hello' }],
-      ['/v1/completions', { prompt: 'hello' }],
-    ];
-    for (const [path, body] of requests) {
-      const headers = { authorization: `Bearer ${OWNER_KEY}`, 'content-type': 'application/json' };
-      const sent = JSON.stringify({ ...body, model: 'plain', stream: true });
-      await (await fetch(daemon.url + path, { method: 'POST', headers, body: sent })).text();
-      const { answer } = (await bodiesIn(daemon))!;
-      expect([path, JSON.parse(String(answer))]).toMatchObject([
-        path,
-        { text: expect.stringMatching(/You said: hello$/) },
-      ]);
-    }
-  });
-
-  it('are not kept where an expression of the operator takes too long', async () => {
-    const redact = ['(a+)+$', '(a|a)*b'];
-    const daemon = await startDaemon({ config: config({ bodies: 'all', redact }) });
-
+    // Without a limit the expressions would take longer than the test may.
     expect(await ask(daemon, 'a'.repeat(1000))).toMatchObject({ status: 200 });
     expect(await bodiesIn(daemon)).toBeNull();
-    // Without a limit the expressions would take longer than the test may.
-
     await ask(daemon, 'hello');
     expect(await bodiesIn(daemon)).not.toBeNull();
   });
