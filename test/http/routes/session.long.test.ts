@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { hashOf } from '../../../src/store/key.ts';
 import { OWNER_KEY, sharedDaemon } from '../../daemon.ts';
-import { oriel } from '../../oriel.ts';
+import { administer } from '../../text/gateway-daemon.ts';
 
 const daemon = sharedDaemon({
   config: {
@@ -44,9 +44,9 @@ async function cookieOf(key?: string): Promise<string> {
   return (await signIn(key)).headers.getSetCookie()[0]!.split(';')[0]!;
 }
 
-async function newKey(...args: string[]): Promise<string> {
-  const { out } = await oriel(['keys', 'create', ...args, '--data', daemon().data]);
-  return out.trim();
+/** A new key of the owner. */
+async function newKey(name: string, options: object = {}): Promise<string> {
+  return (await administer(daemon(), 'keys/create', { account: 'owner', name, ...options })).key;
 }
 
 const chat = { model: 'sandbox-chat', messages: [{ role: 'user', content: 'Hi' }] };
@@ -100,7 +100,7 @@ describe('POST /v1/session', () => {
   });
 
   it('ends with the key, where that expires earlier', async () => {
-    const key = await newKey('--account', 'owner', '--name', 'brief', '--expires', '1h');
+    const key = await newKey('brief', { expires: '1h' });
     const response = await signIn(key);
     expect(Number(/Max-Age=(\d+)/.exec(response.headers.getSetCookie()[0]!)![1])).toBeLessThan(
       3601,
@@ -121,16 +121,7 @@ describe('POST /v1/session', () => {
 
 describe('a session', () => {
   it('has the rights and limits of its key on every endpoint', async () => {
-    const key = await newKey(
-      '--account',
-      'owner',
-      '--name',
-      'web',
-      '--models',
-      'sandbox-chat',
-      '--rpm',
-      '5',
-    );
+    const key = await newKey('web', { models: 'sandbox-chat', rpm: 5 });
     const cookie = await cookieOf(key);
     const list = await ask('/v1/models', { cookie });
     const { data } = (await list.json()) as { data: { id: string }[] };
@@ -195,9 +186,9 @@ describe('a session', () => {
   });
 
   it('ends when the key is revoked', async () => {
-    const key = await newKey('--account', 'owner', '--name', 'gone');
+    const key = await newKey('gone');
     const cookie = await cookieOf(key);
-    await oriel(['keys', 'revoke', key, '--data', daemon().data]);
+    await administer(daemon(), 'keys/revoke', { id: key });
     const response = await ask('/v1/account', { cookie });
     expect([response.status, await codeOf(response)]).toEqual([401, 'revoked_api_key']);
     expect(await (await ask('/v1/session', { cookie })).json()).toMatchObject({ account: null });
@@ -228,7 +219,7 @@ describe('a session', () => {
   });
 
   it('gives way to an API key in the same request', async () => {
-    const key = await newKey('--account', 'owner', '--name', 'both');
+    const key = await newKey('both');
     const cookie = await cookieOf();
     const response = await ask('/v1/account', { cookie, key });
     expect(await response.json()).toMatchObject({ key: { name: 'both' } });
@@ -253,7 +244,7 @@ async function grep(text: string): Promise<{ out: string }> {
 }
 
 it('counts sign-ins and pages apart from the requests of programs', async () => {
-  const key = await newKey('--account', 'owner', '--name', 'limited', '--rpm', '2');
+  const key = await newKey('limited', { rpm: 2 });
   const cookie = await cookieOf(key);
   const page = async () => (await ask('/v1/models', { cookie, headers: own })).status;
   expect([await page(), await page(), await page()]).toEqual([200, 200, 200]);

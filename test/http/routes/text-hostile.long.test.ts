@@ -6,9 +6,9 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { OWNER_KEY, startDaemon, type TestDaemon } from '../../daemon.ts';
 import { gate } from '../../gate.ts';
-import { oriel } from '../../oriel.ts';
 import { runs } from '../../runs.ts';
 import {
+  administer,
   DIALECTS,
   gatewayConfig,
   gatewayDaemon,
@@ -605,11 +605,7 @@ describe('while streams are open', () => {
     upstream.play(script);
     const body = plainBody('chat', modelTo('messages'), { stream: true });
     const response = await send(daemon, 'chat', body, { key });
-    const { keys } = JSON.parse(
-      (await oriel(['keys', 'list', '--account', 'soon-gone', '--json', '--data', daemon.data]))
-        .out,
-    );
-    await oriel(['keys', 'revoke', keys[0].id, '--data', daemon.data]);
+    await administer(daemon, 'keys/revoke', { id: key });
     expect((await send(daemon, 'chat', body, { key })).status).toBe(401);
     go();
     expect(await response.text()).toMatch(/data: \[DONE\]\n\n$/);

@@ -6,7 +6,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { METRICS_TOKEN, OWNER_KEY, startDaemon, type TestDaemon } from '../../daemon.ts';
 import { photo } from '../../fixtures/images.ts';
 import { listening } from '../../fixtures/server.ts';
-import { oriel } from '../../oriel.ts';
+import { newKey } from '../../text/gateway-daemon.ts';
 
 interface TestUpstream {
   readonly url: string;
@@ -62,13 +62,6 @@ function chat(model: string, content: unknown, further: object = {}): object {
   return { model, max_tokens: 1, messages: [{ role: 'user', content }], ...further };
 }
 
-/** The key of a second account. */
-async function otherKey({ data }: TestDaemon): Promise<string> {
-  await oriel(['accounts', 'create', 'other', '--plan', 'paid', '--data', data]);
-  const { out } = await oriel(['keys', 'create', '--account', 'other', '--json', '--data', data]);
-  return (JSON.parse(out) as { key: string }).key;
-}
-
 it('a daemon that got no processor time refuses nothing for that', async () => {
   // Far more than its own work takes on a slow machine, and far less than the stop.
   const daemon = await startDaemon({ config: { overload: { eventLoopDelay: '500ms' } } });
@@ -110,7 +103,7 @@ describe('with a heap of 128 MB and an upstream that hangs', () => {
       config: settings(upstream, { overload: { eventLoopDelay: '10s' } }),
       env: { NODE_OPTIONS: '--max-old-space-size=128' },
     });
-    const key = await otherKey(daemon);
+    const key = await newKey(daemon, 'other');
     const agent = new Agent();
     const statuses: number[] = [];
     let settled = 0;
