@@ -1,4 +1,3 @@
-import { setImmediate } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { OWNER_KEY, startDaemon, type TestDaemon } from '../daemon.ts';
 import {
@@ -7,6 +6,7 @@ import {
   slowToEncode,
   UNDERESTIMATED,
 } from '../fixtures/images.ts';
+import { until } from '../fixtures/until.ts';
 import { oriel } from '../oriel.ts';
 import { RawClient } from './raw-client.ts';
 
@@ -39,19 +39,15 @@ async function convertForMinutes(
   return daemon.request('/api/free/batch-convert-images', { method: 'POST', body: form });
 }
 
-it.each(['SIGTERM', 'SIGINT'] as const)('exits with code 0 after %s', async (signal) => {
-  const daemon = await startDaemon();
-  await daemon.request('/v1/account');
-  expect((await daemon.stop(signal)).code).toBe(0);
-  expect(daemon.log.at(-1)).toMatchObject({ msg: 'stopped' });
-});
-
-it('a draining daemon completes requests in progress and accepts no new ones', async () => {
+it('a draining daemon completes requests in progress, serves administration until then, and accepts no new ones', async () => {
   const daemon = await startDaemon();
   const client = await halfAnUpload(daemon);
   daemon.child.kill('SIGTERM');
   await daemon.logged('draining');
   await expect(fetch(`${daemon.url}/healthz`)).rejects.toThrow('fetch failed');
+  const { status, out } = await oriel(['accounts', 'list', '--data', daemon.data]);
+  expect([status, out]).toEqual([0, expect.stringContaining('owner')]);
+  expect(daemon.log).toContainEqual(expect.objectContaining({ path: '/accounts/list' }));
   await client.write(BODY.slice(50));
   const answer = await client.whole();
   expect(answer).toMatch(/\r\n\r\nHTTP\/1\.1 200 /);
@@ -60,45 +56,25 @@ it('a draining daemon completes requests in progress and accepts no new ones', a
   expect((await daemon.ended).code).toBe(0);
 });
 
-it('a draining daemon serves administration until the last request is complete', async () => {
-  const daemon = await startDaemon();
-  const client = await halfAnUpload(daemon);
-  daemon.child.kill('SIGTERM');
-  await daemon.logged('draining');
-  const { status, out } = await oriel(['accounts', 'list', '--data', daemon.data]);
-  expect([status, out]).toEqual([0, expect.stringContaining('owner')]);
-  expect(daemon.log).toContainEqual(expect.objectContaining({ path: '/accounts/list' }));
-  await client.write(BODY.slice(50));
-  await client.whole();
-  expect((await daemon.ended).code).toBe(0);
-});
-
-it('a draining daemon closes connections after server.grace', async () => {
+it('a draining daemon waits for neither connections nor encoders after server.grace', async () => {
   const daemon = await startDaemon({ config: { server: { grace: '200ms' } } });
   const client = await halfAnUpload(daemon);
-  daemon.child.kill('SIGTERM');
-  expect(await client.whole()).not.toMatch(/HTTP\/1\.1 200 /);
-  expect((await daemon.ended).code).toBe(0);
-});
-
-it('a draining daemon does not wait for an encoder after server.grace', async () => {
-  const daemon = await startDaemon({ config: { server: { grace: '200ms' } } });
   const cut = convertForMinutes(daemon).then(
     () => 'answered',
     () => 'cut',
   );
-  const running = () => daemon.metrics();
-  while (!(await running()).includes('oriel_pool_jobs_running 1')) await setImmediate();
+  await until(async () => (await daemon.metrics()).includes('oriel_pool_jobs_running 1'));
   expect(await daemon.stop()).toMatchObject({ code: 0 });
   expect(daemon.log.at(-1)).toMatchObject({ msg: 'stopped' });
+  expect(await client.whole()).not.toMatch(/HTTP\/1\.1 200 /);
   expect(await cut).toBe('cut');
 });
 
-it('a draining daemon does not wait for an encoder past its deadline', async () => {
+it('does not wait for an encoder past its deadline, and exits with code 0 after SIGINT too', async () => {
   const daemon = await startDaemon({ config: { batch: { deadline: '1500ms' } } });
   const answer = await convertForMinutes(daemon, slowerThanEstimated(), UNDERESTIMATED);
   expect(Buffer.from(await answer.arrayBuffer()).toString('latin1')).toContain('not done within');
-  expect(await daemon.stop()).toMatchObject({ code: 0 });
+  expect(await daemon.stop('SIGINT')).toMatchObject({ code: 0 });
   expect(daemon.log.at(-1)).toMatchObject({ msg: 'stopped' });
 });
 

@@ -1,160 +1,167 @@
+import { once } from 'node:events';
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { get } from 'node:http';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { freePort } from '../../bench/free-port.ts';
 import { configFile } from '../../config/configuration.ts';
-import { OWNER_KEY, startDaemon } from '../../daemon.ts';
+import { type LogLine, OWNER_KEY, sharedDaemon } from '../../daemon.ts';
 import { until } from '../../fixtures/until.ts';
 import { ROOT, start, startProgram, temporaryFolder } from '../../oriel.ts';
 
-it('the log has one line for each request, without secrets', async () => {
-  const daemon = await startDaemon({ env: { SOME_PROVIDER_KEY: 'sk-provider-secret' } });
-  const secret = 'oriel_secret_of_somebody_else';
-  await daemon.request('/v1/account?token=in-the-query');
-  await daemon.request('/v1/account', { headers: { authorization: `Bearer ${secret}` } });
-  await daemon.request(`/v1/tasks/unknown`, { headers: { 'x-api-key': secret } });
-  const { out, stderr } = await daemon.stop();
-  for (const text of [OWNER_KEY, secret, 'in-the-query', 'sk-provider-secret']) {
-    expect(out + stderr).not.toContain(text);
-  }
-  const lines = daemon.log.filter(({ msg }) => msg === 'request');
-  expect(lines).toHaveLength(3);
-  expect(lines[0]).toEqual({
-    level: 'info',
-    time: expect.stringMatching(/^\d{4}-\d\d-\d\dT/),
-    msg: 'request',
-    requestId: expect.stringMatching(/^req_/),
-    method: 'GET',
-    path: '/v1/account',
-    status: 200,
-    milliseconds: expect.any(Number),
-    ip: '127.0.0.1',
-    key: expect.stringMatching(/^key_/),
-  });
-  expect(lines[1]).toMatchObject({
-    status: 401,
-    errorType: 'auth_error',
-    reason: expect.any(String),
-  });
-  expect(lines[1]).not.toHaveProperty('key');
-  expect(lines[2]).toMatchObject({ status: 404, code: 'task_not_found' });
-});
+/** C1, and the bytes of U+202E as a header has them. */
+const COMMANDS = 'a\u009b31m\u00e2\u0080\u00ae';
 
-it('the log line of a text request has model, provider, attempts, tokens, credits and first frame', async () => {
-  const daemon = await startDaemon();
-  const ask = async (body: object) => {
-    const response = await daemon.send('/v1/chat/completions', { model: 'sandbox-chat', ...body });
-    await response.text();
+/** Sends a path or a header that `fetch` would refuse or encode. */
+async function getRaw(url: string, path: string, forwardedFor: string): Promise<void> {
+  const { hostname, port } = new URL(url);
+  const headers = { 'x-forwarded-for': forwardedFor };
+  const [answer] = await once(get({ hostname, port, path, headers }), 'response');
+  await once(answer.resume(), 'end');
+}
+
+describe('the log line', () => {
+  const daemon = sharedDaemon({
+    config: { server: { trustProxy: true } },
+    env: { SOME_PROVIDER_KEY: 'sk-provider-secret' },
+  });
+  /** The lines of requests but /metrics since the log had so many lines, once there are `count`. */
+  const linesAfter = async (before: number, count: number) => {
+    const isRequest = ({ msg, path }: LogLine) => msg === 'request' && path !== '/metrics';
+    const lines = () => daemon().log.slice(before).filter(isRequest);
+    await until(() => lines().length >= count);
+    return lines();
   };
-  const messages = (content: string) => ({ messages: [{ role: 'user', content }] });
-  await ask({ ...messages('Hello'), stream: true });
-  await ask(messages('Hello'));
-  await ask(messages('sandbox:fail=rate_limit'));
-  await ask({ ...messages('sandbox:fail=midstream'), stream: true });
-  const metrics = await daemon.metrics();
-  await daemon.stop();
-  const [streamed, whole, refused, broken] = daemon.log.filter(({ msg }) => msg === 'request');
-  const route = { model: 'sandbox-chat', provider: 'sandbox', upstreamModel: 'chat' };
-  const tokens = { inputTokens: expect.any(Number), outputTokens: expect.any(Number) };
-  expect(streamed).toMatchObject({
-    status: 200,
-    attempts: 1,
-    credits: expect.any(Number),
-    ...route,
-    ...tokens,
-  });
-  expect(streamed).toHaveProperty('firstFrameMilliseconds', expect.any(Number));
-  expect(streamed).not.toHaveProperty('errorType');
-  expect(whole).toMatchObject({
-    status: 200,
-    attempts: 1,
-    cachedInputTokens: 0,
-    ...route,
-    ...tokens,
-  });
-  expect(whole).not.toHaveProperty('firstFrameMilliseconds');
-  expect(refused).toMatchObject({ status: 429, errorType: 'rate_limit', attempts: 1, ...route });
-  expect(broken).toMatchObject({
-    status: 200,
-    errorType: 'service_error',
-    reason: expect.any(String),
-  });
-  expect(metrics).toContain('oriel_time_to_first_token_seconds_count{model="sandbox-chat"} 1');
-});
 
-it('the log line of a client that disconnects has status 499, tokens and credits', async () => {
-  const daemon = await startDaemon();
-  const messages = [{ role: 'user', content: 'sandbox:fail=hang Hello' }];
-  const controller = new AbortController();
-  const { body } = await daemon.send(
-    '/v1/chat/completions',
-    { model: 'sandbox-chat', stream: true, messages },
-    { signal: controller.signal },
-  );
-  await body!.getReader().read();
-  controller.abort();
-  expect(await daemon.logged('request')).toMatchObject({
-    ...{ status: 499, code: 'client_left', model: 'sandbox-chat', attempts: 1 },
-    inputTokens: expect.any(Number),
-    credits: expect.any(Number),
-    firstFrameMilliseconds: expect.any(Number),
+  it('of a text request has model, provider, attempts, tokens, credits and first frame', async () => {
+    const before = daemon().log.length;
+    const ask = async (body: object) => {
+      const request = { model: 'sandbox-chat', ...body };
+      await (await daemon().send('/v1/chat/completions', request)).text();
+    };
+    const messages = (content: string) => ({ messages: [{ role: 'user', content }] });
+    await ask({ ...messages('Hello'), stream: true });
+    await ask(messages('Hello'));
+    await ask(messages('sandbox:fail=rate_limit'));
+    await ask({ ...messages('sandbox:fail=midstream'), stream: true });
+    const metrics = await daemon().metrics();
+    const [streamed, whole, refused, broken] = await linesAfter(before, 4);
+    const route = { model: 'sandbox-chat', provider: 'sandbox', upstreamModel: 'chat' };
+    const tokens = { inputTokens: expect.any(Number), outputTokens: expect.any(Number) };
+    expect(streamed).toMatchObject({
+      status: 200,
+      attempts: 1,
+      credits: expect.any(Number),
+      ...route,
+      ...tokens,
+    });
+    expect(streamed).toHaveProperty('firstFrameMilliseconds', expect.any(Number));
+    expect(streamed).not.toHaveProperty('errorType');
+    expect(whole).toMatchObject({
+      status: 200,
+      attempts: 1,
+      cachedInputTokens: 0,
+      ...route,
+      ...tokens,
+    });
+    expect(whole).not.toHaveProperty('firstFrameMilliseconds');
+    expect(refused).toMatchObject({ status: 429, errorType: 'rate_limit', attempts: 1, ...route });
+    expect(broken).toMatchObject({
+      status: 200,
+      errorType: 'service_error',
+      reason: expect.any(String),
+    });
+    expect(metrics).toContain('oriel_time_to_first_token_seconds_count{model="sandbox-chat"} 1');
   });
-  expect(await daemon.metrics()).toMatch(
-    /oriel_http_request_duration_seconds_count\{[^}]*status="499"\} 1/,
-  );
-});
 
-it('a log line is valid JSON with hostile headers and paths', async () => {
-  const daemon = await startDaemon({ config: { server: { trustProxy: true } } });
-  const { hostname, port } = new URL(daemon.url);
-  const path = '/v1/"quoted"\\x';
-  const headers = { 'x-forwarded-for': 'a "friend"\\' };
-  await new Promise<void>((resolve, reject) => {
-    get({ hostname, port, path, headers }, (answer) => answer.resume().on('end', resolve)).on(
-      'error',
-      reject,
+  it('of a client that disconnects has status 499, tokens and credits', async () => {
+    const before = daemon().log.length;
+    const messages = [{ role: 'user', content: 'sandbox:fail=hang Hello' }];
+    const controller = new AbortController();
+    const { body } = await daemon().send(
+      '/v1/chat/completions',
+      { model: 'sandbox-chat', stream: true, messages },
+      { signal: controller.signal },
+    );
+    await body!.getReader().read();
+    controller.abort();
+    const [line] = await linesAfter(before, 1);
+    expect(line).toMatchObject({
+      ...{ status: 499, code: 'client_left', model: 'sandbox-chat', attempts: 1 },
+      inputTokens: expect.any(Number),
+      credits: expect.any(Number),
+      firstFrameMilliseconds: expect.any(Number),
+    });
+    expect(await daemon().metrics()).toMatch(
+      /oriel_http_request_duration_seconds_count\{[^}]*status="499"\} 1/,
     );
   });
-  await daemon.stop();
-  const line = daemon.log.find(({ msg }) => msg === 'request');
-  expect(line).toMatchObject({ path, ip: 'a "friend"\\', status: 404 });
-});
 
-it('log.format pretty writes text for people', async () => {
-  const args = ['serve', '--port', '0', '--data', temporaryFolder(), '--log-format', 'pretty'];
-  const { child, ended } = start(args);
-  await new Promise<void>((resolve) => {
-    child.stdout!.on('data', (chunk) => String(chunk).includes('ready') && resolve());
+  // The last test: it stops the daemon, and reads all that it wrote.
+  it('is one for each request, valid JSON without secrets and terminal control characters', async () => {
+    const before = daemon().log.length;
+    const secret = 'oriel_secret_of_somebody_else';
+    await daemon().request('/v1/account?token=in-the-query');
+    await daemon().request('/v1/account', { headers: { authorization: `Bearer ${secret}` } });
+    await daemon().request(`/v1/tasks/unknown`, { headers: { 'x-api-key': secret } });
+    await getRaw(daemon().url, '/v1/"quoted"\\x', 'a "friend"\\');
+    await getRaw(daemon().url, '/nothing', COMMANDS);
+    const { out, stderr } = await daemon().stop();
+    for (const text of [OWNER_KEY, secret, 'in-the-query', 'sk-provider-secret']) {
+      expect(out + stderr).not.toContain(text);
+    }
+    expect(out).toContain('31m');
+    expect(out).not.toMatch(/[\u007f-\u009f\u202e]/);
+    const lines = await linesAfter(before, 5);
+    expect(lines).toHaveLength(5);
+    expect(lines[0]).toEqual({
+      level: 'info',
+      time: expect.stringMatching(/^\d{4}-\d\d-\d\dT/),
+      msg: 'request',
+      requestId: expect.stringMatching(/^req_/),
+      method: 'GET',
+      path: '/v1/account',
+      status: 200,
+      milliseconds: expect.any(Number),
+      ip: '127.0.0.1',
+      key: expect.stringMatching(/^key_/),
+    });
+    expect(lines[1]).toMatchObject({
+      status: 401,
+      errorType: 'auth_error',
+      reason: expect.any(String),
+    });
+    expect(lines[1]).not.toHaveProperty('key');
+    expect(lines[2]).toMatchObject({ status: 404, code: 'task_not_found' });
+    expect(lines[3]).toMatchObject({ path: '/v1/"quoted"\\x', ip: 'a "friend"\\', status: 404 });
   });
-  child.kill('SIGTERM');
-  const { out, code } = await ended;
-  expect(code).toBe(0);
-  expect(out).toMatch(/^\[\d\d:\d\d:\d\d\.\d{3}\] INFO: ready/m);
-  expect(out).not.toContain('{"level"');
 });
 
-it('log.format pretty begins the line of a request with status, method, path and time', async () => {
+it('log.format pretty writes text for people: status, method, path and time, and no control characters', async () => {
   // Not 503 on a machine under load.
-  const config = configFile('overload: { eventLoopDelay: 1h }');
+  const config = configFile('{ overload: { eventLoopDelay: 1h }, server: { trustProxy: true } }');
   const folder = ['--data', temporaryFolder(), '--config', config];
   const daemon = start(['serve', '--port', '0', ...folder, '--log-format', 'pretty']);
-  const line = async (pattern: RegExp): Promise<RegExpExecArray> => {
-    let text = '';
-    for await (const chunk of daemon.child.stdout!.iterator({ destroyOnReturn: false })) {
-      text += chunk;
-      const found = pattern.exec(text);
-      if (found) return found;
-    }
-    throw new Error(text);
+  let text = '';
+  daemon.child.stdout!.on('data', (chunk) => {
+    text += chunk;
+  });
+  const line = async (pattern: RegExp) => {
+    await until(() => pattern.test(text));
+    return pattern.exec(text)!;
   };
   const [, url] = await line(/"url":"([^"]+)"/);
-  await fetch(`${url}/nowhere`);
+  await getRaw(url!, '/nowhere', COMMANDS);
   expect(await line(/INFO: (.*nowhere.*)\n/)).toMatchObject({
     1: expect.stringMatching(/^404 GET \/nowhere \d+ ms \{.*"code":"unknown_endpoint"/),
   });
   daemon.child.kill('SIGTERM');
-  await daemon.ended;
+  const { out, code } = await daemon.ended;
+  expect(code).toBe(0);
+  expect(out).toMatch(/^\[\d\d:\d\d:\d\d\.\d{3}\] INFO: ready/m);
+  expect(out).not.toContain('{"level"');
+  expect(out).toContain('31m');
+  expect(out).not.toMatch(/[\u007f-\u009f\u202e]/);
 });
 
 it('the daemon serves requests while standard output is on a full disk', async () => {
@@ -173,47 +180,12 @@ it('the daemon serves requests while standard output is on a full disk', async (
     daemon.child.kill('SIGKILL');
   });
   const ask = () => fetch(`http://127.0.0.1:${port}/nowhere`).catch(() => null);
-  let response: Response | null = null;
-  while (response === null && daemon.child.exitCode === null) response = await ask();
+  await until(async () => (await ask()) !== null);
   // The line of the first request was written, or not, before the second is answered.
   for (let count = 0; count < 20; count += 1) expect((await ask())?.status).toBe(404);
   daemon.child.kill('SIGTERM');
   expect((await daemon.ended).code).toBe(0);
 });
-
-/** C1, and the bytes of U+202E as a header has them. */
-const COMMANDS = 'a\u009b31m\u00e2\u0080\u00ae';
-
-it.each(['pretty', 'json'])(
-  'the log in format %s has no terminal control characters',
-  async (format) => {
-    const data = temporaryFolder();
-    const args = ['serve', '--port', '0', '--data', data, '--log-format', format];
-    const { child, ended } = start(args, {
-      env: { ORIEL_CONFIG: configFile('server: { trustProxy: true }') },
-    });
-    let text = '';
-    const url = await new Promise<string>((resolve) => {
-      child.stdout!.on('data', (chunk) => {
-        text += String(chunk);
-        const found =
-          /ready.*?(http:\/\/127\.0\.0\.1:\d+)|(http:\/\/127\.0\.0\.1:\d+).*?ready/.exec(text);
-        if (found) resolve(found[1] ?? found[2]!);
-      });
-    });
-    const headers = { 'x-forwarded-for': COMMANDS };
-    await new Promise((resolve, reject) => {
-      get(`${url}/nothing`, { headers }, (answer) => answer.resume().on('end', resolve)).on(
-        'error',
-        reject,
-      );
-    });
-    child.kill('SIGTERM');
-    const { out } = await ended;
-    expect(out).toContain('31m');
-    expect(out).not.toMatch(/[\u007f-\u009f\u202e]/);
-  },
-);
 
 describe('log.file', () => {
   const serve = async (file: string, line = 'exec "$@"') => {
