@@ -6,6 +6,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { readArchive } from '../../cli/archive.ts';
 import { startDaemon, type TestDaemon } from '../../daemon.ts';
 import { quadrants, slowerThanEstimated, UNDERESTIMATED } from '../../fixtures/images.ts';
+import { until } from '../../fixtures/until.ts';
 import { newKey } from '../../text/gateway-daemon.ts';
 
 const CONVERT = '/api/free/batch-convert-images';
@@ -74,7 +75,7 @@ test.runIf(process.platform === 'linux')(
       isAttackOver = true;
       return results;
     });
-    while ((await running(daemon)) < 2) await new Promise(setImmediate);
+    await until(async () => (await running(daemon)) >= 2);
 
     const [done, upload, ready] = await Promise.all([
       daemon
@@ -171,7 +172,7 @@ test('of one account lets the upload of another take its turn', async () => {
       proven: value('oriel_pool_jobs_total{operation="verify"}'),
     };
   };
-  while ((await figures()).waiting < 5) await new Promise(setImmediate);
+  await until(async () => (await figures()).waiting >= 5);
 
   const before = await figures();
   const { status } = await upload(victim);

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { sharedDaemon } from '../../../daemon.ts';
 import { residentCommand } from '../../../resident.ts';
@@ -98,6 +99,7 @@ describe('GET /v1/account', () => {
     const answers = new Set<unknown>();
     for (;;) {
       const { status, body } = await get('/v1/account', key);
+      await delay(50);
       if (status === 429) continue;
       answers.add(status === 200 ? 200 : (body as { error: { code: string } }).error.code);
       if (status === 401) break;
