@@ -65,9 +65,9 @@ describe.each(adminPlaces<Printed>(resident))('%s', (_, begin) => {
   });
 
   it('a new key is printed alone to standard output, and is valid', async () => {
-    const { data, json, look } = await begin();
+    const { json, run, look } = await begin();
     await json('accounts', 'create', 'ci');
-    const { status, out, stderr } = await oriel(words`keys create --account ci --data ${data}`);
+    const { status, out, stderr } = await run(...words`keys create --account ci`);
     expect(status).toBe(0);
     expect(out).toMatch(/^sk-oriel-\w{43}\n$/);
     expect(stderr).toMatch(/^key key_\w+ \(unnamed\) of account ci; it is shown this once\n$/);
@@ -260,14 +260,14 @@ describe.each(adminPlaces<Printed>(resident))('%s', (_, begin) => {
   it('concurrent grants of several processes add up exactly', async () => {
     const { json, data } = await begin();
     await json('accounts', 'create', 'ci');
-    const grants = Array.from({ length: 8 }, (_, index) => `${index + 1}.000001`);
+    const grants = Array.from({ length: 3 }, (_, index) => `${index + 1}.000001`);
     const runs = await Promise.all(
       grants.map((amount) => oriel(words`accounts grant ci ${amount} --data ${data}`)),
     );
     expect(runs.map(({ status, stderr }) => [status, stderr])).toEqual(
       runs.map(() => [0, expect.stringMatching(/^account ci has [\d.]+ credits to spend\n$/)]),
     );
-    expect(await json('accounts', 'show', 'ci')).toMatchObject({ credits: { granted: 36.000008 } });
+    expect(await json('accounts', 'show', 'ci')).toMatchObject({ credits: { granted: 6.000003 } });
   });
 });
 

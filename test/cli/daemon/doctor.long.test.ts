@@ -7,7 +7,7 @@ import { startDaemon } from '../../daemon.ts';
 import { describeWith } from '../../engines/engine.ts';
 import { POSTGRES, startPostgres } from '../../engines/postgres.ts';
 import { REDIS, startRedis } from '../../engines/redis.ts';
-import { sharedServer } from '../../fixtures/server.ts';
+import { listening, sharedServer } from '../../fixtures/server.ts';
 import { handOver, oriel, type RunOptions, temporaryFolder } from '../../oriel.ts';
 
 const KEY = 'sk-of-the-doctor-123456';
@@ -227,8 +227,11 @@ describe('oriel doctor beside a daemon', () => {
     expect(code).toBe(0);
     expect(lock()).toBe(before);
 
-    const other = await startDaemon();
-    const config = { server: { publicUrl: other.url } };
+    // As another Oriel answers a request without a key.
+    const refuse = createServer((_, response) =>
+      response.writeHead(401, { 'x-request-id': 'a' }).end(),
+    );
+    const config = { server: { publicUrl: await listening(refuse) } };
     writeFileSync(join(daemon.data, 'oriel.yaml'), JSON.stringify(config));
     const wrong = await oriel(['doctor', '--only', 'public-url', '--data', daemon.data], {
       cwd: daemon.data,

@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { startDaemon } from '../../daemon.ts';
+import { OWNER_KEY, startDaemon } from '../../daemon.ts';
 import { listening } from '../../fixtures/server.ts';
 import {
   handOver,
@@ -15,6 +15,12 @@ import {
   temporaryFolder,
   words,
 } from '../../oriel.ts';
+import { residentCommand } from '../../resident.ts';
+import { account } from '../../text/account.ts';
+import { newKey } from '../../text/gateway-daemon.ts';
+
+/** For starts that end before the daemon has begun. */
+const resident = residentCommand();
 
 /** Resolves with what a process has said on standard error once that matches. */
 async function said({ child, ended }: Running, pattern: RegExp): Promise<string> {
@@ -60,13 +66,6 @@ describe('the first start', () => {
     again.child.kill('SIGTERM');
     expect((await again.ended).stderr).toBe('');
   });
-
-  it('creates files that only their owner can read', async () => {
-    const daemon = await startDaemon({ data: join(temporaryFolder(), 'data'), cwd: '/' });
-    for (const [name, mode] of modesBelow(daemon.data)) {
-      expect(mode, name).toMatch(/^[67]00$/);
-    }
-  });
 });
 
 describe('a daemon that cannot start exits with the reason', () => {
@@ -85,15 +84,6 @@ describe('a daemon that cannot start exits with the reason', () => {
       code: 1,
       stderr: 'oriel: cannot listen on 192.0.2.1:0: this machine has no such address\n',
     });
-  });
-
-  it('where another daemon uses the data directory', async () => {
-    const daemon = await startDaemon();
-    const { code, stderr } = await oriel(['serve', '--port', '0', '--data', daemon.data]);
-    expect(code).toBe(1);
-    const who = `oriel: ${daemon.data}/store/lock: process ${daemon.child.pid} is using this store (`;
-    expect(stderr.slice(0, who.length)).toBe(who);
-    expect((await daemon.request('/v1/account')).status).toBe(200);
   });
 
   it('where the data directory cannot be written', async () => {
@@ -115,7 +105,7 @@ describe('a daemon that cannot start exits with the reason', () => {
 
   it('where ORIEL_BOOTSTRAP_KEY is too short', async () => {
     const args = ['serve', '--port', '0', '--data', temporaryFolder()];
-    const { code, stderr } = await oriel(args, { env: { ORIEL_BOOTSTRAP_KEY: 'secret' } });
+    const { code, stderr } = await resident(args, { env: { ORIEL_BOOTSTRAP_KEY: 'secret' } });
     expect({ code, stderr }).toEqual({
       code: 2,
       stderr:
@@ -143,7 +133,7 @@ describe('a daemon that cannot start exits with the reason', () => {
   it('where the configuration is invalid', async () => {
     const folder = temporaryFolder();
     writeFileSync(join(folder, 'oriel.yaml'), 'server: { port: 99999 }\n');
-    const { code, stderr } = await oriel(['serve'], { cwd: folder });
+    const { code, stderr } = await resident(['serve'], { cwd: folder });
     expect(code).toBe(1);
     expect(stderr).toMatch(/oriel\.yaml:1: server\.port: expected an integer from 0 to 65535/);
   });
@@ -152,18 +142,27 @@ describe('a daemon that cannot start exits with the reason', () => {
     ['--port', 'http', '--port: expected an integer from 0 to 65535, received "http"'],
     ['--log-format', 'xml', '--log-format: expected one of auto, pretty, json, received "xml"'],
   ])('where %s is invalid', async (flag, value, message) => {
-    const { code, stderr } = await oriel(words`serve ${flag} ${value}`);
+    const { code, stderr } = await resident(words`serve ${flag} ${value}`);
     expect({ code, stderr }).toEqual({ code: 2, stderr: `oriel: ${message}\n` });
   });
 });
 
-it('keeps all accounts over kill -9 and a new start', async () => {
-  const daemon = await startDaemon();
-  const created = await oriel(['accounts', 'create', 'kept', '--data', daemon.data]);
-  expect(created.code).toBe(0);
+it('has its data directory alone, in files that only their owner can read, and keeps it over kill -9', async () => {
+  const daemon = await startDaemon({ data: join(temporaryFolder(), 'data'), cwd: '/' });
+  for (const [name, mode] of modesBelow(daemon.data)) {
+    expect(mode, name).toMatch(/^[67]00$/);
+  }
+  const { code, stderr } = await oriel(['serve', '--port', '0', '--data', daemon.data]);
+  expect(code).toBe(1);
+  const who = `oriel: ${daemon.data}/store/lock: process ${daemon.child.pid} is using this store (`;
+  expect(stderr.slice(0, who.length)).toBe(who);
+  const key = await newKey(daemon, 'kept');
   await daemon.stop('SIGKILL');
   const again = await startDaemon({ data: daemon.data });
-  const { out } = await oriel(['accounts', 'list', '--json', '--data', again.data]);
-  const { accounts } = JSON.parse(out) as { accounts: { name: string }[] };
-  expect(accounts.map(({ name }) => name)).toEqual(['owner', 'kept']);
+  for (const [own, name] of [
+    [OWNER_KEY, 'owner'],
+    [key, 'kept'],
+  ] as const) {
+    expect(await account(again, own)).toMatchObject({ name });
+  }
 });
