@@ -40,36 +40,70 @@ describeWithPostgres('a node whose PostgreSQL', (server) => {
   const draw = (daemon: TestDaemon, key: string) =>
     post(daemon, '/v1/images/generations', key, { model: 'drawn', prompt: 'a harbour' });
 
+  const readiness = async (daemon: TestDaemon, query = '') => {
+    const response = await fetch(`${daemon.url}/readyz${query}`);
+    const body = (await response.json()) as { readonly error?: { readonly message: string } };
+    return [response.status, body.error?.message ?? body];
+  };
+  const READY = [200, { status: 'ok' }];
+
   it.each([
-    ['is killed', 'stop', 'start'],
-    ['gives no answer', 'pause', 'resume'],
-  ] as const)('%s answers text requests of known keys at once', async (_, end, begin) => {
-    const daemon = await startNode(end);
-    const key = await newKey(daemon, 'erika', { credits: '100' });
-    // Credits for a minute like these are held in advance.
-    for (let count = 0; count < 100; count += 1) expect((await ask(daemon, key)).status).toBe(200);
-    server()[end]();
-    const started = performance.now();
-    let isRefused = false;
-    const task = draw(daemon, key).then((answer) => {
-      isRefused = true;
-      return answer;
-    });
-    while (performance.now() < started + 1.5 * CHECKED_MS) {
-      expect(await ask(daemon, key)).toMatchObject({ status: 200 });
-      await delay(50);
-    }
-    // Unlike the task, they have not waited for the database.
-    expect(isRefused).toBe(false);
-    if (end === 'stop') {
-      const { status, headers, text } = await task;
-      expect(status, text).toBe(503);
-      expect(headers.get('retry-after')).toBe('2');
-    }
-    server()[begin]();
-    await task;
-    await expect.poll(async () => (await draw(daemon, key)).status).toBe(202);
-  });
+    ['is killed', 'stop', 'start', 'ECONNREFUSED'],
+    ['gives no answer', 'pause', 'resume', 'it does not answer'],
+  ] as const)(
+    '%s is not ready, without any request, and answers text requests of known keys at once',
+    async (_, end, begin, reason) => {
+      const daemon = await startNode(end);
+      expect(await readiness(daemon)).toEqual(READY);
+      server()[end]();
+      const missing = [503, `PostgreSQL: the database cannot be used now: ${reason}`];
+      await expect.poll(() => readiness(daemon)).toEqual(missing);
+      const degraded = { status: 'degraded', reason: missing[1] };
+      expect(await readiness(daemon, '?for=text')).toEqual([
+        200,
+        { status: 'ok', store: degraded },
+      ]);
+      server()[begin]();
+      await expect.poll(() => readiness(daemon)).toEqual(READY);
+
+      const key = await newKey(daemon, 'erika', { credits: '100' });
+      // Credits for a minute like these are held in advance.
+      for (let count = 0; count < 100; count += 1)
+        expect((await ask(daemon, key)).status).toBe(200);
+      server()[end]();
+      const outage = daemon.log.length;
+      const started = performance.now();
+      let isRefused = false;
+      const task = draw(daemon, key).then((answer) => {
+        isRefused = true;
+        return answer;
+      });
+      while (performance.now() < started + 1.5 * CHECKED_MS) {
+        expect(await ask(daemon, key)).toMatchObject({ status: 200 });
+        await delay(50);
+      }
+      // Unlike the task, they have not waited for the database.
+      expect(isRefused).toBe(false);
+      if (end === 'stop') {
+        const { status, headers, text } = await task;
+        expect(status, text).toBe(503);
+        expect(headers.get('retry-after')).toBe('2');
+        for (let count = 0; count < 10; count += 1) await draw(daemon, key);
+        const lines = () => daemon.log.slice(outage);
+        await expect.poll(() => lines().filter(({ status }) => status === 503)).toHaveLength(11);
+        // That the outage began, and what waits: fewer than requests, however long it lasts.
+        const others = lines().filter(({ msg }) => msg !== 'request');
+        expect(others.length).toBeLessThan(11);
+        expect(JSON.stringify(lines())).not.toContain('"stack"');
+        expect(await readiness(daemon)).toMatchObject([503, expect.stringContaining('PostgreSQL')]);
+      }
+      server()[begin]();
+      await task;
+      // Without another request.
+      await expect.poll(() => readiness(daemon)).toEqual(READY);
+      await expect.poll(async () => (await draw(daemon, key)).status).toBe(202);
+    },
+  );
 
   it('is away at its start waits with a message, and ends its first run before it listens', async () => {
     const schema = 'starting';
@@ -107,53 +141,6 @@ describeWithPostgres('a node whose PostgreSQL', (server) => {
     const run = launch({ data: temporaryFolder(), config: { ...CONFIG, store } });
     await run.logged('waiting for the database');
     expect(await run.stop()).toMatchObject({ status: 0, stderr: '' });
-  });
-
-  const readiness = async (daemon: TestDaemon, query = '') => {
-    const response = await fetch(`${daemon.url}/readyz${query}`);
-    const body = (await response.json()) as { readonly error?: { readonly message: string } };
-    return [response.status, body.error?.message ?? body];
-  };
-  const READY = [200, { status: 'ok' }];
-
-  it.each([
-    ['is stopped', 'stop', 'start', 'ECONNREFUSED'],
-    ['gives no answer', 'pause', 'resume', 'it does not answer'],
-  ] as const)(
-    '%s is not ready, without any request, until it is back',
-    async (_, end, begin, reason) => {
-      const daemon = await startNode(`ready_${end}`);
-      expect(await readiness(daemon)).toEqual(READY);
-      server()[end]();
-      const missing = [503, `PostgreSQL: the database cannot be used now: ${reason}`];
-      await expect.poll(() => readiness(daemon)).toEqual(missing);
-      const degraded = { status: 'degraded', reason: missing[1] };
-      expect(await readiness(daemon, '?for=text')).toEqual([
-        200,
-        { status: 'ok', store: degraded },
-      ]);
-      server()[begin]();
-      await expect.poll(() => readiness(daemon)).toEqual(READY);
-    },
-  );
-
-  it('refused a task is ready again without another request', async () => {
-    const daemon = await startNode('ready_refused');
-    const key = await newKey(daemon, 'erika', { credits: '100' });
-    for (let count = 0; count < 10; count += 1) await ask(daemon, key);
-    server().stop();
-    const outage = daemon.log.length;
-    for (let count = 0; count < 10; count += 1) await ask(daemon, key);
-    expect(await draw(daemon, key)).toMatchObject({ status: 503 });
-    for (let count = 0; count < 10; count += 1) await draw(daemon, key);
-    const lines = () => daemon.log.slice(outage);
-    await expect.poll(() => lines().filter(({ status }) => status === 503)).toHaveLength(11);
-    // That the outage began, and what waits: fewer than requests, however long it lasts.
-    expect(lines().filter(({ msg }) => msg !== 'request').length).toBeLessThan(11);
-    expect(JSON.stringify(lines())).not.toContain('"stack"');
-    expect(await readiness(daemon)).toMatchObject([503, expect.stringContaining('PostgreSQL')]);
-    server().start();
-    await expect.poll(() => readiness(daemon)).toEqual(READY);
   });
 
   it.each([

@@ -71,22 +71,10 @@ describe('a crash during a billable provider call', () => {
     expect(after).toHaveLength(MANY - 8);
     expect(await again.credits()).toMatchObject({ reserved: 0, spent: 4 * (MANY - 8) });
   });
-
-  it('fails speech and video submissions as well where routing.afterCrash is fail', async () => {
-    const { first, next, daemon, ann } = await started({ ...NONE, ...routing('fail') });
-    for (const path of ['POST /audio/speech', 'POST /videos']) first.always(path, NEVER);
-    const sound = await ann.begin({ model: 'speech' }, '/v1/audio/generations');
-    const film = await ann.begin({ model: 'film', duration: 2 }, '/v1/videos/generations');
-    await Promise.all([first.received('POST /audio/speech'), first.received('POST /videos')]);
-    await daemon.stop('SIGKILL');
-    const { ann: again } = await next();
-    for (const id of [sound, film]) expect(await again.ended(id)).toMatchObject(FAILED);
-    expect(first.requests).toHaveLength(2);
-  });
 });
 
 describe('where routing.afterCrash is fail', () => {
-  it('downloads results, polls jobs, and repeats requests that have idempotency keys', async () => {
+  it('fails speech and video submissions as well, downloads results, polls jobs, and repeats requests that have idempotency keys', async () => {
     const { first, far, next } = await succession(routing('fail'));
     first.images('url');
     first.always('GET /files/:id', NEVER);
@@ -98,6 +86,12 @@ describe('where routing.afterCrash is fail', () => {
     const repeated = await ann.begin({ model: 'far-native' });
     await Promise.all([first.received('GET /files/:id'), first.received('GET /videos/:id', 1)]);
     const { headers } = await far.received(POST);
+    for (const path of ['POST /audio/speech', 'POST /videos']) first.always(path, NEVER);
+    const submitted = [
+      await ann.begin({ model: 'speech' }, '/v1/audio/generations'),
+      await ann.begin({ model: 'film', duration: 2 }, '/v1/videos/generations'),
+    ];
+    await Promise.all([first.received('POST /audio/speech'), first.received('POST /videos', 1)]);
     await daemon.stop('SIGKILL');
     first.always('GET /files/:id', {});
     for (const job of first.shop.made.values()) Object.assign(job, { looks: 0 });
@@ -105,7 +99,9 @@ describe('where routing.afterCrash is fail', () => {
     far.jobs({ looks: 0, retryAfter: 0 });
     const { ann: again } = await next();
     for (const id of [image, film, repeated]) expect(await again.ended(id)).toMatchObject(DONE);
-    expect([first.to(POST).length, first.to('POST /videos').length]).toEqual([1, 1]);
+    for (const id of submitted) expect(await again.ended(id)).toMatchObject(FAILED);
+    const posts = [POST, 'POST /videos', 'POST /audio/speech'].map((path) => first.to(path).length);
+    expect(posts).toEqual([1, 2, 1]);
     const { headers: same } = await far.received(POST, 1);
     expect(same['idempotency-key']).toBe(headers['idempotency-key']);
     expect(await again.credits()).toMatchObject({ reserved: 0, spent: 10 });

@@ -51,21 +51,26 @@ describe('a daemon that shuts down', () => {
     ]);
   });
 
-  it.each([
-    ['video job', 'film', 'POST /videos', 'GET /videos/:id'],
-    ["gateway's task", 'far-film', 'POST /videos/generations', 'GET /tasks/:id'],
-  ])('stops polling a %s, which the next process resumes', async (_, model, post, look) => {
+  it("stops polling a video job and a gateway's task, which the next process resumes", async () => {
     const { first, far, next } = await succession(LONG);
-    const provider = model === 'film' ? first : far;
-    provider.jobs({ looks: 1_000_000, retryAfter: 0 });
     const { daemon, ann } = await next();
-    const id = await ann.begin({ model, duration: 2 }, '/v1/videos/generations');
-    await provider.received(look, 1);
+    const polled = [
+      [first, 'film', 'POST /videos', 'GET /videos/:id'],
+      [far, 'far-film', 'POST /videos/generations', 'GET /tasks/:id'],
+    ] as const;
+    const ids: string[] = [];
+    for (const [provider, model, , look] of polled) {
+      provider.jobs({ looks: 1_000_000, retryAfter: 0 });
+      ids.push(await ann.begin({ model, duration: 2 }, '/v1/videos/generations'));
+      await provider.received(look, 1);
+    }
     expect((await daemon.stop()).status).toBe(0);
-    for (const job of provider.shop.made.values()) Object.assign(job, { looks: 0 });
+    for (const [provider] of polled) {
+      for (const job of provider.shop.made.values()) Object.assign(job, { looks: 0 });
+    }
     const { ann: again } = await next();
-    expect(await again.ended(id)).toMatchObject(DONE);
-    expect(provider.to(post)).toHaveLength(1);
-    expect(await again.credits()).toMatchObject({ reserved: 0, spent: 2 });
+    for (const id of ids) expect(await again.ended(id)).toMatchObject(DONE);
+    for (const [provider, , post] of polled) expect(provider.to(post)).toHaveLength(1);
+    expect(await again.credits()).toMatchObject({ reserved: 0, spent: 4 });
   });
 });
