@@ -3,13 +3,13 @@ import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import * as v from 'valibot';
 import { shared } from '../../flow.ts';
+import { containerMemory } from '../../operations/pool/pool.ts';
 import { field } from '../../schema/fields.ts';
 import { inCredits } from '../../store/credits.ts';
 import { TASK_STATES } from '../../store/task.ts';
 import type { AppContext } from '../request/app-context.ts';
 import { addEndpoint } from '../request/endpoint.ts';
 import { seconds } from '../request/query.ts';
-import { containerMemory } from '../transport/pressure.ts';
 import { withTimeout } from '../transport/timeout.ts';
 
 const bytes = v.nullable(v.number());

@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
-import { totalmem } from 'node:os';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { getHeapStatistics, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import type { FastifyInstance } from 'fastify';
 import type { Config } from '../../config/settings/schema.ts';
 import type { Failure } from '../../failure.ts';
+import { containerMemory } from '../../operations/pool/pool.ts';
 import { overloaded } from '../responses/errors.ts';
 
 /** Milliseconds between two measurements of the memory. */
@@ -170,13 +170,6 @@ function oldGenerationLimit(): number {
   // 0 stands for V8's own choice.
   if (Number(given) > 0) return Number(given) * 2 ** 20;
   return getHeapStatistics().heap_size_limit * OLD_GENERATION_SHARE;
-}
-
-/** Bytes that the container may use (cgroup v1 or v2), or the memory of the machine. */
-export function containerMemory(): number {
-  // 0 or a huge number without a limit.
-  const constrained = process.constrainedMemory() || Infinity;
-  return Math.min(constrained, totalmem());
 }
 
 export type LoadShedding = ReturnType<typeof shedLoad>;

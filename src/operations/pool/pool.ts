@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs';
-import { availableParallelism } from 'node:os';
+import { availableParallelism, totalmem } from 'node:os';
 import { pathToFileURL } from 'node:url';
 import type { FileErrorCode } from '../../error-codes.ts';
 import { valueOr } from '../../flow.ts';
@@ -173,12 +173,18 @@ export async function inlinePool(size: number): Promise<BatchPool> {
   };
 }
 
+/** Bytes that the container may use, whose limit Node gives as 0 or a huge number if it has none (cgroup v1 or v2). */
+export const containerMemory = () => Math.min(process.constrainedMemory() || Infinity, totalmem());
+
 /** CPU milliseconds of work below which starting threads (80 ms each) costs more than 3 %. */
 const LITTLE_WORK = 5000;
 /** CPU milliseconds of one file from which on passing it to a thread and back (0.5 ms) pays. */
 const LARGE_FILE = 10;
 /** CPU milliseconds that the calling thread itself spends on a file, which limits its throughput. */
 const OWN_SHARE = 0.5;
+
+/** Bytes for each large file in progress: 12 megapixels take 300 MB as AVIF and 100 MB as WebP. */
+const LARGE_FILE_BYTES = 384e6;
 
 /** Files in progress beyond the cores, which keep them busy while results of small files are written. */
 const SPARE = 2;
@@ -187,16 +193,17 @@ const SPARE = 2;
  * Chooses the faster pool for a batch: threads, or the calling thread alone.
  *
  * @param work estimate by the operation's cost
- * @param jobs files at once; the processor's cores where not given
+ * @param jobs files at once; where not given, the processor's cores or, if that is less, the large files that fit the memory
  */
 export async function poolFor(
   work: { readonly milliseconds: number; readonly files: number },
   jobs: number | undefined,
 ): Promise<BatchPool> {
   const files = Math.max(1, work.files);
-  const atOnce = Math.min(jobs ?? availableParallelism(), files);
   const each = work.milliseconds / files;
   const large = each > LARGE_FILE;
+  const fitting = large ? Math.max(1, Math.floor(containerMemory() / LARGE_FILE_BYTES)) : files;
+  const atOnce = Math.min(jobs ?? Math.min(availableParallelism(), fitting), files);
   if (work.milliseconds > LITTLE_WORK && (large || each / atOnce < OWN_SHARE)) {
     return startPool({ threads: atOnce });
   }

@@ -1,11 +1,12 @@
-import { availableParallelism, totalmem } from 'node:os';
+import { availableParallelism } from 'node:os';
 import type { FileErrorCode } from '../../error-codes.ts';
 import type { Estimate } from '../../images/input.ts';
 import { tooManyWaiting } from '../../threads/text-threads.ts';
 import { sumOf, workerFile } from '../../threads/threads.ts';
 import type { Job, JobResult } from '../definition/job.ts';
 import { DecoderThreads, type ProcessLoss } from './decoder-threads.ts';
-import { failed, type JobContext, type SharedPool, sizeOf, timedOut } from './pool.ts';
+import type { JobContext, SharedPool } from './pool.ts';
+import { containerMemory, failed, sizeOf, timedOut } from './pool.ts';
 
 export interface SharedPoolOptions {
   /** Jobs at once; the processor's cores where not given. */
@@ -21,15 +22,8 @@ export interface SharedPoolOptions {
 /** Resources that a job may use without waiting for a slot among the large ones. */
 const SMALL: Estimate = { milliseconds: 1000, bytes: 64 * 2 ** 20 };
 
-const MB = 1e6;
-
 /** Half of the memory of the container or machine beyond the needs of the daemon and small jobs. */
-export function defaultMemory(): number {
-  // Without a constraint this is 0 or far more than the memory, depending on Node's version.
-  const constrained = process.constrainedMemory?.() ?? 0;
-  const available = constrained > 0 ? Math.min(constrained, totalmem()) : totalmem();
-  return Math.max(256 * MB, (available - 512 * MB) / 2);
-}
+export const defaultMemory = () => Math.max(256e6, (containerMemory() - 512e6) / 2);
 
 /**
  * The daemon's pool. Each of its threads owns a process that decodes and draws images, so that no native code

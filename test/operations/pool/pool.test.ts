@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { Job, JobResult } from '../../../src/operations/definition/job.ts';
-import { inlinePool, startPool } from '../../../src/operations/pool/pool.ts';
+import { inlinePool, poolFor, startPool } from '../../../src/operations/pool/pool.ts';
 import { convert } from '../../../src/operations/tools/convert.ts';
 import { parseFields } from '../../../src/schema/fields.ts';
 import { Threads } from '../../../src/threads/threads.ts';
@@ -99,6 +99,14 @@ describe('a thread pool', () => {
     expect(result).toMatchObject({ error: { code: 'timeout', message: 'not done within 0.25 s' } });
   });
 
+  test('of a batch has as many large images at once as a container has memory for', async () => {
+    const memory = vi.spyOn(process, 'constrainedMemory').mockReturnValue(5e8);
+    onTestFinished(() => memory.mockRestore());
+    const work = { milliseconds: 800, files: 8 };
+    const pools = await Promise.all([poolFor(work, undefined), poolFor(work, 3)]);
+    expect(pools.map(({ size }) => size)).toEqual([1, 3]);
+  });
+
   test('counts the deadline from the start of the job', async () => {
     const [pool, clock] = [await obedient(1), await obedient(1)];
     await expectAllThreads(pool);
@@ -123,11 +131,7 @@ describe('a thread pool', () => {
       pool.run(job('forget')),
     ]);
     await pool.close();
-    expect((await results).map(code)).toEqual([
-      'worker_crashed',
-      'worker_crashed',
-      'worker_crashed',
-    ]);
+    expect((await results).map(code)).toEqual(Array(3).fill('worker_crashed'));
   });
 
   test('fails all jobs where the worker file cannot be loaded', async () => {
