@@ -61,7 +61,8 @@ export class ImageUrls {
     const { images } = this.#context.config;
     const { steps, source, expires } = readAddress(url, images);
     const isNegotiated = images.formats.length > 0 && !choosesFormat(steps);
-    const format = (isNegotiated && images.formats.find((one) => accepts(accept, one))) || 'source';
+    const named = isNegotiated && images.formats.find((one) => accepts(accept, one));
+    const format = named || (isNegotiated ? 'shown' : 'source');
     const found = await this.#find(source);
     const key = hash('sha256', `${format}\n${steps}\n${found.identity}`);
     const known = this.cache.remembered(key);
@@ -95,6 +96,8 @@ export class ImageUrls {
       const result = await this.#context.pool.run(job, { client: CLIENT }).finally(end);
       if (!result.ok) throw failureOf(result.error);
       const { bytes, sha256, format: made } = result.images![0]!;
+      // A client that names no format may be unable to show AVIF, JPEG XL and TIFF.
+      if (format === 'shown' && !SHOWN.test(made)) return await this.#render(steps, 'png', found);
       const expiresAt = Date.now() + images.maxAge;
       return { bytes: Buffer.from(bytes), mediaType: FORMATS[made].mediaType, sha256, expiresAt };
     } finally {
@@ -102,6 +105,9 @@ export class ImageUrls {
     }
   }
 }
+
+/** Formats that all clients show. */
+const SHOWN = /^(jpeg|png|gif|webp)$/;
 
 /** Whether a client names a format in `Accept`: a wildcard is sent by clients that cannot show it, too. */
 function accepts(accept: string, format: string): boolean {

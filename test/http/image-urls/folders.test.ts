@@ -34,6 +34,7 @@ beforeAll(async () => {
   const jpeg = await photo({ width: 120, height: 80 }).jpeg().toBuffer();
   const frames = [disc({ width: 20, height: 20 }), photo({ width: 20, height: 20 })];
   file('a.jpg', jpeg);
+  file('scan.tif', await photo({ width: 120, height: 80 }).tiff().toBuffer());
   file('cats/b c.png', await photo({ width: 60, height: 90 }).png().toBuffer());
   file('moving.gif', await animatedGif(frames, { delay: [100, 100], loop: 0 }));
   file('cut.jpg', jpeg.subarray(0, 600));
@@ -61,6 +62,8 @@ describe('steps, and formats by Accept', () => {
     ['w=40/photos/a.jpg', 'image/webp', 'webp', 40, 27, 1],
     ['w=40/photos/a.jpg', 'image/avif;q=0, image/webp;q=0.5', 'webp', 40, 27, 1],
     ['w=40/photos/a.jpg', 'image/avifx', 'jpeg', 40, 27, 1],
+    ['w=40/photos/scan.tif', '*/*', 'png', 40, 27, 1],
+    ['w=40;f=tiff/photos/scan.tif', '', 'tiff', 40, 27, 1],
     ['w=40,f=png/photos/a.jpg', ALL, 'png', 40, 27, 1],
     ['width=40;format=webp,quality=30/photos/a.jpg', '', 'webp', 40, 27, 1],
     ['crop:left=0,top=0,width=30,height=20;greyscale;f=jpg/photos/a.jpg', '', 'jpeg', 30, 20, 1],
