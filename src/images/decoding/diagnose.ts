@@ -16,7 +16,7 @@ const LOADER_PREFIXES: Readonly<Record<InputFormat, RegExp>> = {
   jxl: /^vipspng: /,
   pdf: /^vipspng: /,
   raw: /^VipsJpeg: /,
-  svg: /^(svgload|svgload_base): /,
+  svg: /^(Input buffer has corrupt header: )?glib: /,
   bmp: /^(tiff2vips|TIFF\w+): /,
   ico: /^(vipspng|tiff2vips|TIFF\w+): /,
 };

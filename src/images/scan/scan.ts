@@ -65,7 +65,9 @@ async function scanFormat(input: ImageInput, kinds: readonly string[]): Promise<
   if (input.size === 0) throw fileFailure('empty_file', 'the file is empty');
   const sniffed = sniff(input.part(0, 512));
   if (sniffed === null) throw fileFailure('unsupported_format', 'not an image of a known format');
-  if ('unsupported' in sniffed) return { format: sniffed.unsupported, metadata: [] };
+  // To rules, AVIF is one format, which Oriel does not decode if it moves.
+  if ('unsupported' in sniffed)
+    return { format: sniffed.unsupported.replace('animated AVIF', 'avif'), metadata: [] };
   const { format } = sniffed;
   if (format === 'svg' || isProgramFormat(format)) return { format, metadata: [] };
   const skim = SKIMMED[format as keyof typeof SKIMMED];

@@ -32,6 +32,7 @@ describe('rules', () => {
     ['pixels', 'a.webp', webp, '--max-pixels 0.009', 'max-pixels'],
     ['another format', 'a.png', png, '--formats webp,jpg', 'formats'],
     ['a wrong extension', 'a.png', jpeg, '', 'extension'],
+    ['an animated AVIF', 'a.avif', Buffer.from('\0\0\0\x18ftypavis'), '--formats avif', ''],
     ['a position', 'a.jpg', located, '', 'forbid'],
     ['a position that may ship', 'a.jpg', located, '--forbid none', ''],
     ['a truncated JPEG', 'a.jpg', cut(jpeg), '', 'corrupt_image'],
