@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import sharp, { type Sharp } from 'sharp';
 import { ultraHdr } from '../fixtures/gain-map.ts';
 import { randomNumbers } from '../fixtures/images.ts';
-import { pdf } from '../fixtures/program-images.ts';
+import { absent, encoded, pdf, raw } from '../fixtures/program-images.ts';
 
 /** Colours of a landscape, from the sky's top down to the water. */
 interface Light {
@@ -123,7 +123,6 @@ async function dusty(image: Sharp): Promise<Sharp> {
   return sharp(data, { raw: { ...info, channels: 3 } }).png();
 }
 
-/** Writes the inputs of the gallery's commands. */
 /** An SVG with what editors add to it. */
 function asEdited(svg: string): string {
   const comment = '<!-- Generator: an editor, SVG export plug-in. Version 6.00 Build 0 -->';
@@ -132,6 +131,7 @@ function asEdited(svg: string): string {
   return `<?xml version="1.0" encoding="utf-8"?>\n${comment}\n${svg.replace('>', `>\n  ${metadata}\n`)}`;
 }
 
+/** Writes the inputs of the gallery's commands. */
 export async function writeScenes(folder: string): Promise<void> {
   const writeBytes = (name: string, bytes: Uint8Array): void => {
     const path = join(folder, name);
@@ -151,6 +151,10 @@ export async function writeScenes(folder: string): Promise<void> {
   await write('scans/night.png', await dusty(night));
   const person = await sharp(Buffer.from(PERSON)).blur(2).png().toBuffer();
   await write('people/hill.jpg', lake.composite([{ input: person, left: 640, top: 200 }]).jpeg());
+  const quarter = await night.clone().rotate(270).jpeg().toBuffer();
+  writeBytes('camera/night.dng', raw(quarter));
+  const heic = absent('heif-enc') ?? encoded(folder, await lake.jpeg().toBuffer(), 'heif-enc');
+  writeBytes('phone/lake.heic', Buffer.from(heic));
   writeBytes('phone/hdr.jpg', await ultraHdr({ width: 960, height: 640 }));
   writeBytes('documents/report.pdf', pdf(300, 400, PAGE));
   await write('heart.png', sharp(Buffer.from(HEART)).png());

@@ -151,11 +151,22 @@ export const TASKS: Readonly<Record<string, Task>> = {
       expect(map).toMatchObject({ width: 100, height: 67 });
     },
   },
-  'First pages of PDF': {
-    name: 'pdf',
-    programs: ['pdftoppm'],
-    after: 'pages/report.png',
+  'HEIC of phones': { name: 'heic', programs: ['heif-enc'], after: 'web-heic/lake.webp' },
+  'Camera raw': { name: 'raw', programs: ['exiftool'], after: 'previews/night.jpg' },
+  'JPEG XL': {
+    name: 'jxl',
+    programs: ['cjxl', 'djxl'],
+    before: 'photos/dunes.jpg',
+    async after(folder) {
+      const [before, after] = ['photos/dunes.jpg', 'archive/dunes.jxl'].map((file) => {
+        return statSync(join(folder, file)).size;
+      });
+      expect(after).toBeLessThan(before!);
+      await shell('oriel convert --format png archive/dunes.jxl', { cwd: folder });
+      return sharp(readFileSync(join(folder, 'archive/dunes.png')));
+    },
   },
+  'First pages of PDF': { name: 'pdf', programs: ['pdftoppm'], after: 'pages/report.png' },
   'A contact sheet over HTTP': {
     name: 'sheet',
     programs: ['curl', 'unzip'],
