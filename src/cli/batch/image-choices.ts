@@ -49,7 +49,8 @@ export function readChoices(operation: Operation, files: readonly string[], flag
     outputs.out ??= STANDARD_STREAM;
   }
   const takesFormat = fieldsOf(operation.options).some(({ name }) => name === 'format');
-  const named = formatOfPath(outputs.out);
+  const place = [outputs.out, outputs.name].find((one) => formatOfPath(one) !== null);
+  const named = formatOfPath(place);
   // An operation that writes SVG writes it from SVG alone.
   const isSvg = named === 'svg' && operation.keeps?.includes(named);
   const formatOfOut = takesFormat && !isSvg ? named : null;
@@ -67,7 +68,7 @@ export function readChoices(operation: Operation, files: readonly string[], flag
   if (operation.several) refuseOneName(choices.outputs);
   if (formatOfOut !== null && choices.options['format'] !== formatOfOut) {
     throw usageFailure(
-      `--format: expected ${formatOfOut} as the name ${outputs.out} says, received ${choices.options['format']}`,
+      `--format: expected ${formatOfOut} as the name ${place} says, received ${choices.options['format']}`,
     );
   }
   return choices;
@@ -106,11 +107,11 @@ function refuseContradictions({ inputs, outputs, run }: Choices): void {
     [check && run.dryRun, '--check and --dry-run'],
     [check && skipExisting, '--check and --skip-existing'],
     [check && zips, '--check and --zip'],
-    [check && isPiped, '--check and an output on -'],
-    [(isPiped || zip === STANDARD_STREAM) && report, 'an output on - and --json'],
+    [check && isPiped, '--check and an image on -'],
+    [(isPiped || zip === STANDARD_STREAM) && report, 'an image on - and --json'],
   ];
   const refused = pairs.find(([contradiction]) => contradiction);
-  if (refused) throw usageFailure(`${refused[1]} exclude each other`);
+  if (refused) throw usageFailure(`${refused[1]} cannot be combined`);
 }
 
 /** Makes the report of a run. */

@@ -1,3 +1,4 @@
+import { extname } from 'node:path';
 import {
   coerceVariables,
   type Document,
@@ -6,6 +7,7 @@ import {
   readDocument,
 } from '../../config/yaml/document.ts';
 import { codedFailure, type Failure } from '../../failure.ts';
+import { formatOfExtension } from '../../images/formats.ts';
 import { checkAll, type Fault, formatValue, unknownName } from '../../schema/faults.ts';
 import { invalid } from '../../schema/invalid.ts';
 import { isObject } from '../../schema/untrusted.ts';
@@ -113,12 +115,8 @@ function withShorthands(value: unknown): unknown {
     return { ...owner, steps: written };
   };
   const { outputs = [{}] } = value;
-  const whole = { ...inSteps(value), outputs };
-  if (!Array.isArray(outputs)) return whole;
-  return {
-    ...whole,
-    outputs: outputs.map((output) => (isObject(output) ? inSteps(output) : output)),
-  };
+  const inOutput = (output: unknown) => (isObject(output) ? inSteps(output) : output);
+  return { ...inSteps(value), outputs: Array.isArray(outputs) ? outputs.map(inOutput) : outputs };
 }
 
 function compileStep({ when, ...named }: WrittenStep): RecipeStep {
@@ -132,12 +130,15 @@ function compile({ description, steps = [], outputs = [] }: WrittenRecipe): Reci
     steps: steps.map(compileStep),
     outputs: outputs.map((output): RecipeOutput => {
       const { name, when, steps: own = [], widths = [], format, formats, ...encoding } = output;
+      // As --out and --name, the name of an output sets its format.
+      const named = formatOfExtension(extname(name ?? '').slice(1)) ?? 'svg';
+      const chosen = formats ?? [format ?? named].filter((one) => one !== 'svg');
       return {
         name: name ?? (widths.length > 0 ? '{name}-{width}w.{ext}' : '{name}.{ext}'),
         when,
         steps: own.map(compileStep),
         widths: [...new Set(widths)],
-        formats: [...new Set(formats ?? (format === undefined ? [] : [format]))],
+        formats: [...new Set(chosen)],
         encoding,
       };
     }),

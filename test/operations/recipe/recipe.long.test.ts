@@ -344,6 +344,12 @@ test('--dry-run shows the outputs with their sizes and steps, and writes nothing
   expect(result.results[0]).toMatchObject({ status: 'planned', data: { outputs } });
 });
 
+test('the ending of a name sets the format', async () => {
+  const recipe = { outputs: [{ name: '{name}-s.webp' }] };
+  const { files } = await runRecipe(recipe, { 'a.png': await IMAGES.photo() });
+  expect(files.get('a-s.webp')!.toString('latin1', 8, 12)).toBe('WEBP');
+});
+
 test('names of outputs have the placeholders of --name, in files and in an archive', async () => {
   const cwd = temporaryFolder();
   const name = '{index}-{parent}-{name}-{date:YYYYMMDD}-{width}x{height}-{format}.{ext}';
