@@ -92,7 +92,7 @@ describe('an image on standard input', () => {
       expect(run).toMatchObject({
         status: 2,
         out: '',
-        stderr: 'oriel: - stands for one image and goes alone\n',
+        stderr: 'oriel: - reads one image, and cannot be combined with others\n',
       });
     }
   });
@@ -121,7 +121,7 @@ describe('--out -', () => {
     const cwd = await folderWith('a.jpg');
     const run = await oriel(words`convert --format png a.jpg --out - ${flag}`, { cwd });
     expect(run).toMatchObject({ status: 2, out: '' });
-    expect(run.stderr).toContain('exclude each other');
+    expect(run.stderr).toContain('cannot be combined');
   });
 });
 

@@ -137,16 +137,7 @@ describe('flag values', () => {
     const outputs = runs.map(
       ({ out }) => (JSON.parse(out) as { outputFilename: string }).outputFilename,
     );
-    expect(outputs).toEqual([
-      'a.jpg',
-      'a.jpg',
-      'a.png',
-      'a.webp',
-      'a.avif',
-      'a.gif',
-      'a.tiff',
-      'a.tiff',
-    ]);
+    expect(outputs.join(' ')).toBe('a.jpg a.jpg a.png a.webp a.avif a.gif a.tiff a.tiff');
   });
 });
 
@@ -168,23 +159,23 @@ describe('the command line', () => {
       '--height is required: an integer of at least 1',
     ],
     [['rotate', 'a.jpg'], '--angle: one of angle, flip and flop is required'],
-    [words`${CONVERT} --json --jsonl a.jpg`, '--json and --jsonl exclude each other'],
+    [words`${CONVERT} --json --jsonl a.jpg`, '--json and --jsonl cannot be combined'],
     [
       words`${CONVERT} --overwrite --skip-existing a.jpg`,
-      '--overwrite and --skip-existing exclude each other',
+      '--overwrite and --skip-existing cannot be combined',
     ],
-    [words`${CONVERT} --zip x.zip --out x a.jpg`, '--zip and --out exclude each other'],
-    [words`${CONVERT} --zip x.zip --name x a.jpg`, '--zip and --name exclude each other'],
-    [words`${CONVERT} --zip x.zip --keep-mtime a.jpg`, '--zip and --keep-mtime exclude each other'],
+    [words`${CONVERT} --zip x.zip --out x a.jpg`, '--zip and --out cannot be combined'],
+    [words`${CONVERT} --zip x.zip --name x a.jpg`, '--zip and --name cannot be combined'],
+    [words`${CONVERT} --zip x.zip --keep-mtime a.jpg`, '--zip and --keep-mtime cannot be combined'],
     [
       words`${CONVERT} --zip x.zip --skip-existing a.jpg`,
-      '--zip and --skip-existing exclude each other',
+      '--zip and --skip-existing cannot be combined',
     ],
     [
       words`${CONVERT} --out x.bmp a.jpg`,
       '--out x.bmp: expected the ending of jpeg, png, webp, avif, gif or tiff; x.bmp/ is a folder',
     ],
-    [words`${CONVERT} --zip - --json a.jpg`, 'an output on - and --json exclude each other'],
+    [words`${CONVERT} --zip - --json a.jpg`, 'an image on - and --json cannot be combined'],
     [
       ['size-map', '0x0'],
       'size: expected auto, WIDTHxHEIGHT or a ratio such as 16:9, received "0x0"',
@@ -216,14 +207,11 @@ describe('the command line', () => {
     ]) {
       expect(await oriel(args, { cwd })).toMatchObject({ status: 0, out: '', stderr: '' });
     }
-    expect(filesBelow(cwd).filter((name) => /^\d/.test(name))).toEqual([
-      '1/a.png',
-      '2/a.png',
-      '3/1/a.png',
-      '3/2/a.png',
-      '3/a.png',
-      '3/sub/b.png',
-    ]);
+    expect(
+      filesBelow(cwd)
+        .filter((name) => /^\d/.test(name))
+        .join(' '),
+    ).toBe('1/a.png 2/a.png 3/1/a.png 3/2/a.png 3/a.png 3/sub/b.png');
   });
 
   it('without a command prints the help to standard error and exits with 2', async () => {

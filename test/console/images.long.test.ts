@@ -207,7 +207,7 @@ describeConsole('the view of images', ({ open, post, createKey, signIn, check, a
     await drag('dragOver');
     await page.getByText('Drop to add').waitFor();
     await drag('drop');
-    await page.getByText('Left out: 2 in the folder are no images.').waitFor();
+    await page.getByText('Left out: 2 other files in the folder.').waitFor();
     await status(page).getByText('201 images').waitFor();
     await page.getByLabel('Folder of images').setInputFiles(join(folder, 'holiday'));
     await page.getByText('201 already in the list').waitFor();

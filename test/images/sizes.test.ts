@@ -50,15 +50,9 @@ const part = fc
   .map(([whole, fraction]) => `${whole}.${String(fraction).padStart(6, '0')}`);
 
 test('OUTPUT_SIZES are the seven of the interface', () => {
-  expect(OUTPUT_SIZES.map(show)).toEqual([
-    '1024x1024',
-    '1536x1024',
-    '1024x1536',
-    '2048x2048',
-    '2048x1152',
-    '3840x2160',
-    '2160x3840',
-  ]);
+  expect(OUTPUT_SIZES.map(show).join(' ')).toBe(
+    '1024x1024 1536x1024 1024x1536 2048x2048 2048x1152 3840x2160 2160x3840',
+  );
 });
 
 describe('parseTarget', () => {

@@ -29,7 +29,7 @@ export async function runGenerate({ positionals: [given], flags }: CommandInput)
   const resultOptions = readFlags(resultFlags, flags);
   const { wait } = readFlags(waitFlags, flags);
   if (!wait && resultOptions.out !== undefined) {
-    throw usageFailure('--no-wait and --out exclude each other');
+    throw usageFailure('--no-wait and --out cannot be combined');
   }
   const prompt = await readPrompt(given as string | undefined);
   return inSession(flags, async (session) => {

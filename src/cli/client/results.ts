@@ -39,7 +39,7 @@ export class Results {
    */
   constructor(client: DaemonClient, flags: ResultFlags, stem: string, count: number) {
     const toStandardOutput = flags.out === STANDARD_STREAM;
-    if (toStandardOutput && flags.json) throw usageFailure('--out - and --json exclude each other');
+    if (toStandardOutput && flags.json) throw usageFailure('--out - and --json cannot be combined');
     if (toStandardOutput && count > 1) {
       throw usageFailure(`--out -: expected one result, received --n ${count}`);
     }

@@ -23,7 +23,7 @@ export async function runTask({ positionals, flags }: CommandInput): Promise<num
   const { wait, callbacks } = readFlags(taskFlags, flags);
   const options = readFlags(taskResultFlags, flags);
   if (callbacks && (wait || options.out !== undefined)) {
-    throw usageFailure(`--callbacks and ${wait ? '--wait' : '--out'} exclude each other`);
+    throw usageFailure(`--callbacks and ${wait ? '--wait' : '--out'} cannot be combined`);
   }
   return inSession(flags, async (session) => {
     const { client } = session;

@@ -73,7 +73,7 @@ export async function listedPaths(filesFrom: string): Promise<string[]> {
 function fileInput(path: string, relativePath: string): Input {
   // Node reads names as UTF-8 and replaces invalid bytes: such a name can no longer be opened.
   if (path.includes('\ufffd') && statOf(path) === null) {
-    return problemInput(path, 'not_found', 'no such file: its name is not UTF-8');
+    return problemInput(path, 'not_found', 'its name is not UTF-8; rename the file');
   }
   return { filename: path, source: { path }, relativePath };
 }
@@ -230,7 +230,7 @@ export async function findInputs(given: readonly string[], flags: InputFlags): P
   const { filesFrom, fileBytes } = flags;
   if (given.includes(STANDARD_INPUT)) {
     if (given.length > 1 || filesFrom !== undefined)
-      throw usageFailure('- stands for one image and goes alone');
+      throw usageFailure('- reads one image, and cannot be combined with others');
     if (process.stdin.isTTY)
       throw usageFailure('- reads an image from standard input, which is a terminal');
     const bytes = await orUsageFailure('standard input', () => readStandardInput(fileBytes));

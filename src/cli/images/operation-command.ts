@@ -56,7 +56,7 @@ function chooseOperation(operation: Operation, edit: Operation, flags: Flags): O
   const names = fieldsOf(edit.options).map(({ name }) => flagOf(name));
   throw usageFailure(
     edits.length > 0
-      ? `${flagOf(edits[0]!.name)} and ${flagOf(other.name)} exclude each other`
+      ? `${flagOf(edits[0]!.name)} and ${flagOf(other.name)} cannot be combined`
       : `${flagOf(other.name)}: only with ${names.join(' or ')}`,
   );
 }

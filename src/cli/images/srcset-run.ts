@@ -17,7 +17,7 @@ export async function runSrcset({ positionals, flags }: CommandInput): Promise<n
   const { snippet, snippetOut } = options;
   const { out, zip, watch, overwrite } = readFlags(outputFlags, flags);
   if (watch && snippetOut !== undefined)
-    throw usageFailure('--watch and --snippet-out exclude each other');
+    throw usageFailure('--watch and --snippet-out cannot be combined');
   if (zip === '-' && snippet !== 'none' && snippetOut === undefined) {
     throw usageFailure('--zip - takes standard output; --snippet-out FILE writes the snippets');
   }

@@ -88,7 +88,7 @@ function warningsOf({ width, height, format }: Header): Warning[] {
     warnings.push({ code: 'icon_enlarged', message });
   }
   if (width !== height) {
-    const message = `${width}x${height} is no square: transparent edges were added`;
+    const message = `${width}x${height} is not square: transparent edges were added`;
     warnings.push({ code: 'icon_padded', message });
   }
   return warnings;

@@ -302,7 +302,7 @@ describe('--incremental', () => {
     const { status, stderr } = await resident([...WEBP, '--skip-existing'], { cwd });
     expect([status, stderr]).toEqual([
       2,
-      'oriel: --incremental and --skip-existing exclude each other\n',
+      'oriel: --incremental and --skip-existing cannot be combined\n',
     ]);
   });
 });

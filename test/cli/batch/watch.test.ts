@@ -102,14 +102,9 @@ describe('--watch', () => {
     expect(await run.records(1)).toEqual(['in/bad.jpg: succeeded']);
 
     expect(await run.end()).toMatchObject({ status: 130, signal: null });
-    expect(filesBelow(join(cwd, 'out'))).toEqual([
-      'a.webp',
-      'bad.webp',
-      'e.webp',
-      'new/deep/c.webp',
-      'new/deep/d.webp',
-      'sub/b.webp',
-    ]);
+    expect(filesBelow(join(cwd, 'out')).join(' ')).toBe(
+      'a.webp bad.webp e.webp new/deep/c.webp new/deep/d.webp sub/b.webp',
+    );
   });
 
   it('takes no output beside its inputs for a change, and restores one that is removed', async () => {
@@ -156,11 +151,11 @@ describe('--watch', () => {
   });
 
   it.each([
-    [['--json'], '--watch and --json exclude each other'],
-    [['--zip', 'a.zip'], '--watch and --zip exclude each other'],
-    [['--out', '-'], '--watch and standard input or output exclude each other'],
-    [['--files-from', '-'], '--watch and --files-from - exclude each other'],
-    [['--check'], '--watch and --check exclude each other'],
+    [['--json'], '--watch and --json cannot be combined'],
+    [['--zip', 'a.zip'], '--watch and --zip cannot be combined'],
+    [['--out', '-'], '--watch and standard input or output cannot be combined'],
+    [['--files-from', '-'], '--watch and --files-from - cannot be combined'],
+    [['--check'], '--watch and --check cannot be combined'],
   ])('with %j exits with 2', async (flags, message) => {
     const cwd = temporaryFolder();
     await writePhotographs(cwd, ['a.jpg']);

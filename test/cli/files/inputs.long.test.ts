@@ -146,7 +146,7 @@ describe('input files', () => {
     for (const run of [named, found, matched]) {
       expect(linesOf(run).at(-1)).toMatchObject({
         inputFilename: 'latin\ufffd.jpg',
-        error: { code: 'not_found', message: 'no such file: its name is not UTF-8' },
+        error: { code: 'not_found', message: 'its name is not UTF-8; rename the file' },
       });
     }
   });

@@ -86,16 +86,9 @@ describe('duplicates', () => {
       expect(run.status).toBe(0);
       const [group, ...others] = groupsOf(run);
       expect(others).toEqual([]);
-      expect([...group!].sort()).toEqual([
-        'a.png',
-        'brighter.png',
-        'cropped.png',
-        'grey.png',
-        'half.png',
-        'low.jpg',
-        'web.avif',
-        'web.webp',
-      ]);
+      expect([...group!].sort().join(' ')).toBe(
+        'a.png brighter.png cropped.png grey.png half.png low.jpg web.avif web.webp',
+      );
     }
   });
 

@@ -27,7 +27,7 @@ test('favicon writes an ICO of three sizes, opaque and transparent icons, and pr
   const run = await oriel(words`favicon logo.png --out public --background #00f`, { cwd });
   expect(run.code, run.stderr).toBe(0);
   expect(readdirSync(join(cwd, 'public')).sort()).toEqual(FILES);
-  expect(run.stderr).toContain('640x600 is no square');
+  expect(run.stderr).toContain('640x600 is not square');
   expect(run.out).toBe(
     [
       '<link rel="icon" href="/favicon.ico" sizes="16x16 32x32 48x48">',

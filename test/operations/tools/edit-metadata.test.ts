@@ -130,7 +130,7 @@ describe('metadata --set', () => {
     [['--set', 'DateTime=2026-02-30T00:00:00'], '--set: DateTime: expected a date such as'],
     [['--set', 'Artist=a\nb'], '--set: Artist: expected a text without control characters'],
     [['--strip', 'gps,place'], '--strip: expected one of all, gps, exif'],
-    [['--strip', 'gps', '--exif', 'full'], '--strip and --exif exclude each other'],
+    [['--strip', 'gps', '--exif', 'full'], '--strip and --exif cannot be combined'],
     [['--out', 'x'], '--out: only with --set or --strip'],
   ])('metadata %j is refused', async (flags, message) => {
     const run = await oriel(['metadata', ...flags, 'a.jpg']);

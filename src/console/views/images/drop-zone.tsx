@@ -65,7 +65,7 @@ function addTo(store: ImagesStore, chosen: readonly Chosen[]): void {
   const { images, others } = withoutOthers(chosen);
   const { known, beyond } = store.add(images);
   const notes = [
-    others > 0 && `${others} in the folder are no images`,
+    others > 0 && `${others} other files in the folder`,
     known > 0 && `${known} already in the list`,
     beyond > 0 && `${beyond} beyond the limit of ${MAX_ITEMS} (use the command line for more)`,
     chosen.length === 0 && 'no files found',

@@ -26,7 +26,7 @@ export function answerUnknownRoutes(server: FastifyInstance): void {
       reply.header('allow', allowed);
       throw codedFailure(
         'method_not_allowed',
-        `${path} has no method ${request.method}; Allow lists its methods`,
+        `${path} does not accept ${request.method}; the header Allow lists its methods`,
       );
     }
     const [near] = meant(path).filter((one) => patterns!.some(([pattern]) => pattern.test(one)));
