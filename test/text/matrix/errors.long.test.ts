@@ -17,69 +17,16 @@ function errorBody(upstream: DialectName, type: string, message: string): object
   return { error: { message, type, param: null, code: null } };
 }
 
-interface Refusal {
-  readonly status: number;
-  readonly types: Readonly<Record<'messages' | 'openai', string>>;
-  readonly clientStatus: number;
-  readonly type: string;
-  readonly code?: string;
-  readonly thrown: 'BadRequestError' | 'RateLimitError' | 'InternalServerError';
-}
-
-const REFUSALS: readonly Refusal[] = [
-  {
-    status: 400,
-    types: { messages: 'invalid_request_error', openai: 'invalid_request_error' },
-    clientStatus: 400,
-    type: 'invalid_request',
-    thrown: 'BadRequestError',
-  },
-  {
-    status: 429,
-    types: { messages: 'rate_limit_error', openai: 'rate_limit_exceeded' },
-    clientStatus: 429,
-    type: 'rate_limit',
-    thrown: 'RateLimitError',
-  },
+/** Status and types of a refusal by messages and by OpenAI, then status, type and code for the client. */
+const REFUSALS: readonly [number, string, string, number, string, string?][] = [
+  [400, 'invalid_request_error', 'invalid_request_error', 400, 'invalid_request'],
+  [429, 'rate_limit_error', 'rate_limit_exceeded', 429, 'rate_limit'],
   // The client cannot correct the gateway's own key.
-  {
-    status: 401,
-    types: { messages: 'authentication_error', openai: 'invalid_request_error' },
-    clientStatus: 502,
-    type: 'service_error',
-    code: 'upstream_auth',
-    thrown: 'InternalServerError',
-  },
-  {
-    status: 403,
-    types: { messages: 'permission_error', openai: 'invalid_request_error' },
-    clientStatus: 502,
-    type: 'service_error',
-    code: 'upstream_auth',
-    thrown: 'InternalServerError',
-  },
-  {
-    status: 429,
-    types: { messages: 'billing_error', openai: 'insufficient_quota' },
-    clientStatus: 503,
-    type: 'service_error',
-    code: 'upstream_quota',
-    thrown: 'InternalServerError',
-  },
-  {
-    status: 500,
-    types: { messages: 'api_error', openai: 'server_error' },
-    clientStatus: 502,
-    type: 'service_error',
-    thrown: 'InternalServerError',
-  },
-  {
-    status: 529,
-    types: { messages: 'overloaded_error', openai: 'server_overloaded' },
-    clientStatus: 503,
-    type: 'service_error',
-    thrown: 'InternalServerError',
-  },
+  [401, 'authentication_error', 'invalid_request_error', 502, 'service_error', 'upstream_auth'],
+  [403, 'permission_error', 'invalid_request_error', 502, 'service_error', 'upstream_auth'],
+  [429, 'billing_error', 'insufficient_quota', 503, 'service_error', 'upstream_quota'],
+  [500, 'api_error', 'server_error', 502, 'service_error'],
+  [529, 'overloaded_error', 'server_overloaded', 503, 'service_error'],
 ];
 
 const FAULTS: readonly Fault[] = ['error-event', 'reset', 'end', 'half-event'];
@@ -92,18 +39,18 @@ describe.each(PAIRS)('a client of %s, an upstream of %s', (client, upstream) => 
       .ask(mode);
 
   it.each(REFUSALS)(
-    'upstream status $status becomes $clientStatus $type, streamed or not',
-    async (refusal) => {
+    'upstream status %i (%s, %s) becomes %i %s, streamed or not',
+    async (status, anthropicType, openaiType, clientStatus, type, code) => {
       const { daemon, upstream: mock } = gateway();
-      const { status, types, clientStatus, type, code, thrown } = refusal;
-      const upstreamType = types[upstream === 'messages' ? 'messages' : 'openai'];
+      const upstreamType = upstream === 'messages' ? anthropicType : openaiType;
+      const thrown = clientStatus === 400 ? 'BadRequestError' : 'InternalServerError';
       const body = errorBody(upstream, upstreamType, 'the very reason');
       mock.play({ refuse: { status, body, headers: { 'retry-after': '7' } } });
       for (const mode of ['whole', 'events', 'helper'] as const) {
         const error = (await ask(mode).catch((caught: unknown) => caught)) as InstanceType<
           typeof OpenAI.APIError
         >;
-        expect(error).toBeInstanceOf(sdk[thrown]);
+        expect(error).toBeInstanceOf(sdk[clientStatus === 429 ? 'RateLimitError' : thrown]);
         expect(error.status).toBe(clientStatus);
         const { error: inner } = (client === 'messages' ? error.error : { error: error.error }) as {
           error: { type: string; message: string; code: string };
