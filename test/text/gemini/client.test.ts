@@ -201,11 +201,13 @@ describe('a client of gemini', () => {
     const { upstream } = gateway();
     upstream.play(DONE);
     const parameters = { type: 'OBJECT', properties: { n: { type: 'STRING', nullable: true } } };
-    const tools = [{ functionDeclarations: [{ name: 'f', parameters }] }];
-    await send('to-chat', { ...HELLO, tools });
-    expect(upstream.only().body.tools[0].function.parameters).toEqual({
-      type: 'object',
-      properties: { n: { type: ['string', 'null'] } },
+    // Google's SDK for Python sends the type that a function returns as its response.
+    const own = { name: 'f', description: 'Finds', parameters, response: { type: 'STRING' } };
+    await send('to-chat', { ...HELLO, tools: [{ functionDeclarations: [own] }] });
+    expect(upstream.only().body.tools[0].function).toEqual({
+      name: 'f',
+      description: 'Finds\n\nSchema of the result: {"type":"string"}',
+      parameters: { type: 'object', properties: { n: { type: ['string', 'null'] } } },
     });
   });
 

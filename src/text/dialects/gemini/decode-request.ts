@@ -120,12 +120,15 @@ function toolsOf({ tools, toolConfig }: GeminiRequest): readonly (Tool | NativeP
     );
     const declared = (functionDeclarations ?? []).map((own, number): Tool | NativePart => {
       const at = `${path}.functionDeclarations[${number}]`;
-      const { name, description, parameters, parametersJsonSchema, ...rest } = own;
-      const [unknown] = Object.keys(rest).filter((key) => rest[key] !== null);
+      const { name, parameters, parametersJsonSchema, response, responseJsonSchema, ...rest } = own;
+      const { description, ...others } = rest;
+      const [unknown] = Object.keys(others).filter((key) => others[key] !== null);
       if (unknown !== undefined) return nativePart('gemini', `${at}.${unknown}`, own);
+      const result = responseJsonSchema ?? (response && fromOpenApi(response));
+      const words = [description, result && `Schema of the result: ${JSON.stringify(result)}`];
       return functionOf(at, {
         name,
-        description,
+        description: words.filter(Boolean).join('\n\n') || null,
         parameters: parametersJsonSchema ?? (parameters ? fromOpenApi(parameters) : null),
         strict: mode === 'VALIDATED' ? true : null,
       });

@@ -193,8 +193,9 @@ const declaration = fieldTable({
     description: optionalText,
     parameters: v.nullish(openObject({})),
     parametersJsonSchema: v.nullish(openObject({})),
+    response: v.nullish(openObject({})),
+    responseJsonSchema: v.nullish(openObject({})),
   }),
-  ...read('response', 'responseJsonSchema'),
 });
 
 const hosted = (check: Check) => untranslated('A tool that Google runs.', { check });
