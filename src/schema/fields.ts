@@ -152,8 +152,9 @@ export function describeField(name: string, schema: v.GenericSchema): Field {
   const parts = partsOf(schema);
   const requirement = (type: string) =>
     parts.find((part) => part['type'] === type)?.['requirement'];
-  const root = parts[0] as { readonly type: string; readonly options?: readonly string[] };
-  const choices = root.type === 'picklist' ? (root.options ?? []) : [];
+  const root = parts[0] as { type: string; options?: readonly string[]; literal?: unknown };
+  const only = typeof root.literal === 'string' ? [root.literal] : [];
+  const choices = root.type === 'picklist' ? (root.options ?? []) : only;
   const whole = parts.some((part) => part['type'] === 'safe_integer');
   const kind =
     root.type === 'number'
@@ -202,7 +203,7 @@ function phraseFor(
   choices: readonly string[],
   [minimum, maximum]: [number, number],
 ): string {
-  if (choices.length > 0) return `one of ${choices.join(', ')}`;
+  if (choices.length > 0) return `${choices.length > 1 ? 'one of ' : ''}${choices.join(', ')}`;
   if (kind === 'boolean') return 'true or false';
   if (kind === 'string') return 'a text';
   const noun = kind === 'integer' ? 'an integer' : 'a number';

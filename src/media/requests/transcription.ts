@@ -45,13 +45,10 @@ export const transcriptionRequest = v.object({
   ),
   temperature: nullish(number(0, 1), 'sampling temperature'),
   stream: nullish(v.boolean(), "whether the text comes as OpenAI's server-sent events"),
-  chunking_strategy: nullish(v.literal('auto'), 'how long audio is divided: auto', {
-    expects: 'auto',
-  }),
+  chunking_strategy: nullish(v.literal('auto'), 'how long audio is divided: auto'),
   'chunking_strategy[type]': nullish(
     v.literal('server_vad'),
     'how long audio is divided: at silences',
-    { expects: 'server_vad' },
   ),
   'chunking_strategy[prefix_padding_ms]': nullish(integer(0), 'milliseconds before speech'),
   'chunking_strategy[silence_duration_ms]': nullish(integer(0), 'milliseconds that end it'),
