@@ -16,7 +16,7 @@ import { mediaTypeOfAddress } from '../text/dialects/media-source.ts';
 import type { FileContents } from '../text/execution/insert-files.ts';
 
 /** Purposes for which clients may upload files. */
-export const PURPOSES = ['batch', 'user_data', 'vision'] as const;
+export const PURPOSES = ['batch', 'user_data', 'vision', 'assistants'] as const;
 
 export interface FileBody {
   readonly filename: string;
@@ -54,11 +54,12 @@ export class StoredFiles implements FileContents {
     this.assets = services.assets;
   }
 
-  /** Stores an upload. */
+  /** Stores an upload. @param seconds until it is deleted, if `limits.retention` is not sooner */
   async add(
     { account }: KeyHolder,
     path: string,
     named: Pick<FileBody, 'filename' | 'purpose'>,
+    seconds: number,
   ): Promise<FileDocument> {
     const content = () => chunksOf(() => open(path, 'r'));
     let head: Buffer = Buffer.alloc(0);
@@ -74,7 +75,7 @@ export class StoredFiles implements FileContents {
     const other = media?.mediaType ?? mediaTypeOf(head, named.filename);
     const asset = await this.write(named.purpose === 'batch' ? JSONL : other, content());
     const quota = this.#services.config().limits[account.plan].uploads;
-    return this.record({ accountId: account.id, quota }, { ...named, asset });
+    return this.record({ accountId: account.id, quota, seconds }, { ...named, asset });
   }
 
   /** Writes content, which the caller records or discards. */
@@ -85,18 +86,19 @@ export class StoredFiles implements FileContents {
 
   /** Records a file whose content is stored. Removes the content if that fails. */
   async record(
-    to: { readonly accountId: string; readonly id?: string; readonly quota?: number },
+    to: { accountId: string; id?: string; quota?: number; seconds?: number },
     file: Pick<FileBody, 'filename' | 'purpose' | 'asset'>,
   ): Promise<FileDocument> {
     const { store, config } = this.#services;
-    const { accountId, id = newId('file'), quota = Infinity } = to;
+    const { accountId, id = newId('file'), quota = Infinity, seconds = Infinity } = to;
+    const lifetime = Math.min(config().limits.retention, seconds * 1000);
     try {
       await store.addUpload(accountId, file.asset, quota);
       const document = {
         ...keyOf(accountId, id),
         // Lists of one purpose are lists of its parts.
         parent: file.purpose,
-        ...{ expiresAt: store.now + config().limits.retention, isOpen: false },
+        ...{ expiresAt: store.now + lifetime, isOpen: false },
         body: { ...file, usedBy: [] },
       };
       const count = quota < Infinity ? MAX_FILES : Infinity;

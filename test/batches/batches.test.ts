@@ -315,7 +315,7 @@ describe('files', () => {
 
   it.each([
     ['vision', /expected an image/],
-    ['training', /expected one of batch, user_data, vision/],
+    ['training', /expected one of batch, user_data, vision, assistants/],
   ])('refuses a text for the purpose %s', async (purpose, message) => {
     const file = await toFile(Buffer.from('text'), 'text.txt');
     const refused = openai().files.create({ file, purpose: purpose as 'vision' });
@@ -323,6 +323,21 @@ describe('files', () => {
       status: 400,
       message: expect.stringMatching(message),
     });
+  });
+
+  it('deletes files when their uploads ask for it, and names unknown fields', async () => {
+    const file = await toFile(Buffer.from('text'), 'text.txt');
+    const expires_after = { anchor: 'created_at', seconds: 3600 } as const;
+    const body = { file, purpose: 'assistants', expires_after, extra: '1' } as const;
+    const { data, response } = await openai().files.create(body).withResponse();
+    expect(data.expires_at! - data.created_at).toBe(3600);
+    const { files } = anthropic().beta;
+    const { created_at, expires_at } = await files.upload({
+      file,
+      expires_in_seconds: 7200,
+    } as never);
+    expect(Date.parse(expires_at as string) - Date.parse(created_at)).toBe(7_200_000);
+    expect(response.headers.get('x-oriel-ignored')).toBe('extra');
   });
 
   it('lists files by purpose and page', async () => {

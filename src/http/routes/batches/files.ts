@@ -1,26 +1,43 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import * as v from 'valibot';
 import { type FileDocument, PURPOSES } from '../../../batches/stored-files.ts';
-import { integer, optional, quoteValue, withDefault } from '../../../schema/fields.ts';
-import { invalid } from '../../../schema/invalid.ts';
-import { BINARY } from '../../openapi/openapi.ts';
+import { checkFields, unknownNames } from '../../../media/requests/fields.ts';
+import { fieldsOf, integer, nullish, optional, withDefault } from '../../../schema/fields.ts';
+import { BINARY, formSchemaOf } from '../../openapi/openapi.ts';
 import type { AppContext } from '../../request/app-context.ts';
 import { addEndpoint } from '../../request/endpoint.ts';
 import { idPageOf, idPageShape, seconds } from '../../request/query.ts';
 import { disconnectSignal } from '../../transport/client-disconnect.ts';
-import { admitForm, sentFiles, withForm } from '../../uploads/form.ts';
+import { admitForm, sentFiles, valuesOf, withForm } from '../../uploads/form.ts';
+import type { FormShape } from '../../uploads/parts.ts';
+import { nameIgnored } from '../media/media-response.ts';
 import { bodyOf } from '../tasks/assets.ts';
 
 /** Bytes of one file, as OpenAI accepts for batches. */
 const MAX_FILE_BYTES = 200 * 1024 * 1024;
 
-const UPLOAD = {
+const lifetime = nullish(
+  integer(3600, 7_776_000),
+  'seconds until the file is deleted, if that is before `limits.retention`',
+);
+
+const uploadForm = v.object({
+  purpose: nullish(v.picklist(PURPOSES), 'what the file is for; user_data by default'),
+  'expires_after[anchor]': nullish(v.literal('created_at'), 'when the seconds begin'),
+  'expires_after[seconds]': lifetime,
+  expires_in_seconds: lifetime,
+});
+
+const FIELDS = fieldsOf(uploadForm);
+
+const UPLOAD: FormShape = {
   files: [{ name: 'file', min: 1, max: 1 }],
   fileBytes: MAX_FILE_BYTES,
   // Boundaries and headers around the file need little.
   requestBytes: MAX_FILE_BYTES + 1024 * 1024,
-  fields: ['purpose'],
-} as const;
+  fields: FIELDS.map(({ name }) => name),
+  keepsUnknown: true,
+};
 
 /** What clients get has the fields of OpenAI, and for clients of Anthropic its own too. */
 const shape = v.looseObject({ id: v.string(), filename: v.string(), purpose: v.string() });
@@ -92,27 +109,25 @@ export async function sendFile(
 /** The upload of a file, which is a form. */
 export function fileFormRoutes(server: FastifyInstance, context: AppContext): void {
   const { spool, files } = context;
-  const purposes = { type: 'string', enum: PURPOSES, default: 'user_data' };
   addEndpoint(server, {
     path: 'POST /v1/files',
     tag: 'Files',
     summary: 'Upload a file for batches, or to name it in requests',
     description: 'At most 200 MiB. Files are deleted after `limits.retention`.',
-    form: { type: 'object', properties: { file: BINARY, purpose: purposes }, required: ['file'] },
+    form: formSchemaOf(uploadForm, { file: BINARY }, { sample: {}, required: ['file'] }),
     answer: shape,
     onRequest: admitForm(context, UPLOAD),
     handler: async (request, reply) => {
       const signal = disconnectSignal(reply);
       return withForm(request, UPLOAD, { spool, signal }, async (form) => {
-        const given = form.fields.get('purpose') ?? 'user_data';
-        const purpose = PURPOSES.find((one) => one === given);
-        if (purpose === undefined) {
-          const what = `expected one of ${PURPOSES.join(', ')}, received ${quoteValue(given)}`;
-          throw invalid('purpose', what);
-        }
+        const values = valuesOf(form, FIELDS);
+        const { purpose, ...given } = checkFields(uploadForm, values);
+        const most = given['expires_after[seconds]'] ?? given.expires_in_seconds ?? Infinity;
         const { path } = sentFiles(form, 'file', UPLOAD)[0]!;
         const filename = form.files.get('file')![0]!.filename.replace(/^.*[/\\]/, '') || 'file';
-        return shownTo(request)(await files.add(request.holder, path, { filename, purpose }));
+        const named = { filename, purpose: purpose ?? 'user_data' };
+        nameIgnored(reply, unknownNames(uploadForm, values));
+        return shownTo(request)(await files.add(request.holder, path, named, most));
       });
     },
   });
@@ -132,6 +147,7 @@ const shownTo =
     ...{ expires_at: expiresAt && seconds(expiresAt), status: 'processed' },
     ...(headers['anthropic-version'] !== undefined && {
       ...{ type: 'file', mime_type: asset.mediaType, size_bytes: asset.bytes },
+      expires_at: expiresAt && new Date(expiresAt).toISOString(),
       ...{ created_at: new Date(createdAt).toISOString(), downloadable: true },
     }),
   });
