@@ -19,7 +19,7 @@ const MAX_USER_LENGTH = 512;
 const MAX_MODEL_LENGTH = 256;
 const MAX_INPUTS = 16;
 /** Names by which clients send prompts and images; without them the result would be another, and charged. */
-const CONTENT = /^(prompt|images?|image_urls?|input_(images?|reference)|mask|files?)(\[\])?$/;
+const CONTENT = /^(prompt|images?|image_urls?|input_(images?|reference)|mask|files?)(\[.*)?$/;
 
 function hasAtMost(text: string, characters: number): boolean {
   // A character has one or two UTF-16 units: characters are counted only between the two bounds.

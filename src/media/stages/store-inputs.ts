@@ -29,7 +29,8 @@ export const storeInputs: Stage = async (submission, services) => {
   const inputs: InputReference[] = [];
   let first: VerifiedImage | undefined;
   for (const [index, file] of images.entries()) {
-    const param = images.length === 1 ? 'image' : `image[${index}]`;
+    const name = request.type === 'video' ? 'input_reference' : 'image';
+    const param = images.length === 1 ? name : `${name}[${index}]`;
     const { asset, image } = await storeImage(file, param, options);
     inputs.push(keep(asset));
     first ??= image;

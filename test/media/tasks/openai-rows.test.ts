@@ -84,7 +84,7 @@ it('variations by the sandbox need one image and take no prompt', async () => {
 });
 
 it.each(['film', 'far-film'])("videos of OpenAI's SDK are tasks of %s", async (model) => {
-  const { ann } = await media.fresh();
+  const { ann, first, far } = await media.fresh();
   const { videos } = sdk(ann);
   const asked = { model, prompt: 'waves', seconds: '8', size: '1280x720' } as const;
   const made = await videos.create({ ...asked, input_reference: await image() });
@@ -97,9 +97,18 @@ it.each(['film', 'far-film'])("videos of OpenAI's SDK are tasks of %s", async (m
   expect(content.headers.get('content-type')).toBe('video/mp4');
   expect(content.headers.get('cache-control')).toBe('private');
   expect(Buffer.from(await content.arrayBuffer())).toEqual(mp4());
-  const { id } = await videos.create({ ...asked, prompt: 'more waves' });
+  await expect(videos.downloadContent(made.id, { variant: 'thumbnail' })).rejects.toThrow(
+    /expected video, received "thumbnail"/,
+  );
+  const input_reference = { image_url: `data:image/png;base64,${png(8, 8).toString('base64')}` };
+  const { id } = await videos.create({ ...asked, prompt: 'more waves', input_reference });
+  const referenced = () =>
+    [...first.requests, ...far.requests].filter(({ parts, json }) =>
+      /input_(reference|images)/.test(JSON.stringify([parts.map(({ name }) => name), json])),
+    );
+  await expect.poll(referenced).toHaveLength(2);
   const ids: string[] = [];
-  for await (const one of videos.list({ limit: 1 })) ids.push(one.id);
+  for await (const one of videos.list({ limit: 1, order: 'desc' })) ids.push(one.id);
   expect(ids).toEqual([id, made.id]);
   expect(await ann.look(made.id)).toMatchObject({ status: 'completed', type: 'video' });
   const remix = videos.remix(made.id, { prompt: 'at night' });
@@ -147,7 +156,8 @@ it('videos of others, other tasks and wrong fields are refused', async () => {
     [{ size: 'huge' }, 'size'],
     [{ model: 'native' }, 'model'],
     [{ prompt: ' ' }, 'prompt'],
-    [{ input_reference: await toFile(Buffer.from('text'), 'a.png') }, 'image'],
+    [{ input_reference: await toFile(Buffer.from('text'), 'a.png') }, 'input_reference'],
+    [{ input_reference: { file_id: 'file_1' } }, 'input_reference[file_id]'],
   ] as const) {
     const body = { model: 'film', prompt: 'waves', ...more } as OpenAI.VideoCreateParams;
     await expect(videos.create(body)).rejects.toMatchObject({ status: 400, param });

@@ -21,12 +21,15 @@ import { bodyOf } from '../tasks/assets.ts';
 import { taskNotFound } from '../tasks/tasks.ts';
 import { announceIgnored, resultFiles, submitMedia } from './media-response.ts';
 
+const REFERENCE = 'input_reference[image_url]';
+
 /** OpenAI's form of a video, without its file. */
 const videoForm = v.object({
   model: requests.model,
   prompt: requests.prompt,
   seconds: nullish(integer(1, 60), "length of the video in seconds; by default the model's own"),
   size: requests.shortText('WIDTHxHEIGHT or a ratio such as 16:9'),
+  [REFERENCE]: nullish(v.string(), 'the reference image by its URL'),
   ...requests.taskFields,
 });
 
@@ -73,9 +76,14 @@ export function addVideoForm(server: FastifyInstance, context: AppContext): void
       const signal = disconnectSignal(reply);
       return withForm(request, VIDEO, { spool: context.spool, signal }, async (form) => {
         const values = valuesOf(form, FIELDS);
-        const { seconds: duration, ...fields } = requests.checkFields(videoForm, values);
+        const {
+          seconds: duration,
+          [REFERENCE]: url,
+          ...fields
+        } = requests.checkFields(videoForm, values);
         const images = sentFiles(form, 'input_reference', VIDEO);
-        const task = await submitMedia(context, 'video', request, { ...fields, duration }, images);
+        const body = { ...fields, duration, ...(url && { input_images: [url] }) };
+        const task = await submitMedia(context, 'video', request, body, images);
         announceIgnored(reply, task, context.config, requests.unknownNames(videoForm, values));
         return videoOf(task, context);
       });
@@ -132,6 +140,7 @@ export function videoRoutes(server: FastifyInstance, context: AppContext): void 
     query: v.strictObject({
       limit: pageLimit,
       after: optional(v.string(), 'the id of the last element of the page before'),
+      order: optional(v.literal('desc'), 'by creation'),
     }),
     answer: idPageShape(videoShape),
     handler: async ({ holder, query: { limit, after } }) => {
