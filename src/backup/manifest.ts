@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { codedFailure, Failure } from '../failure.ts';
+import { valueOr } from '../flow.ts';
 
 /** File of a backup that names all others. It is written last. */
 export const MANIFEST = 'manifest.json';
@@ -71,12 +72,8 @@ export function isBackupName(name: string): boolean {
 
 /** @param place for the message @throws Failure `backup_invalid` */
 export function parseManifest(text: string, place: string): Manifest {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    throw invalidBackup(`${place}: expected JSON; the file is damaged`);
-  }
+  const value = valueOr<unknown, undefined>(() => JSON.parse(text), undefined);
+  if (value === undefined) throw invalidBackup(`${place}: expected JSON; the file is damaged`);
   const { format, version } = (value ?? {}) as { readonly format?: unknown; version?: unknown };
   if (format === FORMAT && typeof version === 'number' && version > VERSION) {
     throw invalidBackup(`${place}: has version ${version}, and this program reads ${VERSION}`);

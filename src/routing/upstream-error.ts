@@ -1,4 +1,4 @@
-import { parseJson } from '../schema/json.ts';
+import { tryParseJson } from '../schema/json.ts';
 import { isObject, objectsOf, textOf } from '../schema/untrusted.ts';
 import { htmlSummary } from './html-summary.ts';
 
@@ -104,11 +104,8 @@ function isFilled(value: unknown): boolean {
 function fromText(text: string, depth: number): UpstreamError {
   const start = text.slice(0, 1000).trimStart();
   if (/^[{[]/.test(start) && text.length < 1_000_000) {
-    try {
-      return readUpstreamError(parseJson(text), depth - 1);
-    } catch {
-      // Not JSON after all.
-    }
+    const body = tryParseJson(text);
+    if (body !== undefined) return readUpstreamError(body, depth - 1);
   }
   return { ...EMPTY, message: oneLine(htmlSummary(text) ?? text) };
 }

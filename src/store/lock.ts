@@ -4,6 +4,7 @@ import type { FileHandle } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { codedFailure, type Failure } from '../failure.ts';
+import { valueOr } from '../flow.ts';
 import { lockDescriptor } from '../libc.ts';
 import { isAlive } from '../temporary.ts';
 import { type Files, missingAs, remove, writeSynced } from './files.ts';
@@ -176,13 +177,9 @@ async function read(files: Files, path: string): Promise<Owner | null> {
 
 /** The owner in the text of a lock file; null if it names none. */
 function parseOwner(text: string): Owner | null {
-  try {
-    const owner = JSON.parse(text) as Owner;
-    const isOwner = Number.isSafeInteger(owner.pid) && /^[0-9a-f-]{36}$/.test(owner.token);
-    return isOwner ? owner : null;
-  } catch {
-    return null;
-  }
+  const owner = valueOr(() => JSON.parse(text) as Owner | null, null);
+  const isOwner = Number.isSafeInteger(owner?.pid) && /^[0-9a-f-]{36}$/.test(owner!.token);
+  return isOwner ? owner : null;
 }
 
 /** This process as an owner. */

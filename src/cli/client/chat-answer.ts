@@ -1,4 +1,5 @@
 import { codedFailure, Failure } from '../../failure.ts';
+import { valueOr } from '../../flow.ts';
 import { objectOf, textOf } from '../../schema/untrusted.ts';
 import { DONE, EventStream } from '../../text/relay/sse.ts';
 import type { UpstreamResponse } from '../../upstream/response.ts';
@@ -89,10 +90,8 @@ interface Chunk {
  * @throws Failure where the event is an error, or no JSON
  */
 function readChunk(data: string): Chunk {
-  let chunk: unknown;
-  try {
-    chunk = JSON.parse(data);
-  } catch {
+  const chunk = valueOr<unknown, undefined>(() => JSON.parse(data), undefined);
+  if (chunk === undefined) {
     throw new Failure('service_error', 'the daemon sent an event that is no JSON');
   }
   const { error, choices } = objectOf(chunk);

@@ -1,3 +1,4 @@
+import { valueOr } from '../../flow.ts';
 import { usageFailure } from '../command/command.ts';
 import { readStandardInput } from '../terminal/terminal.ts';
 
@@ -37,9 +38,7 @@ async function readText(): Promise<string> {
   if (bytes.length > MAX_BYTES) {
     throw usageFailure('standard input: expected a text of at most 64 MB');
   }
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-  } catch {
-    throw usageFailure('standard input: expected text in UTF-8, received other bytes');
-  }
+  const text = valueOr(() => new TextDecoder('utf-8', { fatal: true }).decode(bytes), null);
+  if (text !== null) return text;
+  throw usageFailure('standard input: expected text in UTF-8, received other bytes');
 }

@@ -1,4 +1,5 @@
 import { readFileSync, statSync } from 'node:fs';
+import { valueOr } from '../../flow.ts';
 import { usageFailure } from '../command/command.ts';
 
 /** Bytes of a file that is an argument. */
@@ -33,11 +34,8 @@ export function readText(path: string, names: readonly string[]): string {
       : usageFailure(`${path}: ${REASONS[code] ?? message}`);
   }
   if (bytes.length > MAX_BYTES) throw usageFailure(`${path}: larger than ${MAX_BYTES / 1000} KB`);
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-  } catch {
-    const expected =
-      names.length > 0 ? `; expected a text file, or one of ${names.join(', ')}` : '';
-    throw usageFailure(`${path}: not UTF-8${expected}`);
-  }
+  const text = valueOr(() => new TextDecoder('utf-8', { fatal: true }).decode(bytes), null);
+  if (text !== null) return text;
+  const expected = names.length > 0 ? `; expected a text file, or one of ${names.join(', ')}` : '';
+  throw usageFailure(`${path}: not UTF-8${expected}`);
 }

@@ -1,6 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { Config } from '../../config/settings/schema.ts';
 import { codedFailure } from '../../failure.ts';
+import { valueOr } from '../../flow.ts';
 
 type ImageSettings = Config['images'];
 
@@ -44,14 +45,9 @@ export function readAddress(url: string, { keys, presets }: ImageSettings): Imag
   const slash = signed.indexOf('/');
   const invalid = (message: string) => codedFailure('invalid_url', message);
   const expected = 'expected /img/SIGNATURE/STEPS/SOURCE, in percent-encoded UTF-8';
-  const [written, source] = [signed.slice(0, slash), signed.slice(slash + 1)].map((text) => {
-    try {
-      return decodeURIComponent(text);
-    } catch {
-      throw invalid(expected);
-    }
-  }) as [string, string];
-  if (slash === -1 || source === '') throw invalid(expected);
+  const parts = [signed.slice(0, slash), signed.slice(slash + 1)];
+  const [written, source] = valueOr(() => parts.map(decodeURIComponent) as [string, string], []);
+  if (slash === -1 || written === undefined || !source) throw invalid(expected);
   const found = EXPIRES.exec(written)?.[2];
   const expires = found === undefined ? null : Number(found);
   if (expires !== null && expires * 1000 <= Date.now()) {

@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import { codedFailure, Failure } from '../../failure.ts';
+import { valueOr } from '../../flow.ts';
 import { sizeText } from '../../images/byte-size.ts';
 import type { SentFile } from '../../media/task/call.ts';
 import { type Field, fromText } from '../../schema/fields.ts';
@@ -225,11 +226,9 @@ function fieldText(part: Part, name: string, shape: FormShape): string {
   if (part.valueTruncated) throw invalid(name, `expected at most ${valueBytesOf(shape)} bytes`);
   // The parser parses a part of type application/json.
   if (typeof part.value === 'string') return part.value;
-  try {
-    return JSON.stringify(part.value);
-  } catch {
-    throw invalid(name, 'nested too deep');
-  }
+  const text = valueOr(() => JSON.stringify(part.value), null);
+  if (text === null) throw invalid(name, 'nested too deep');
+  return text;
 }
 
 /** The texts of a form's fields, in the types that JSON would have. Unknown fields have no text. */

@@ -1,3 +1,4 @@
+import { valueOr } from '../../flow.ts';
 import type { Header, Size } from '../decoding/header.ts';
 import { turnOf } from '../decoding/picture.ts';
 import { readExif } from '../exif/exif.ts';
@@ -22,12 +23,9 @@ export function regionsOfMetadata(header: Header): Region[] {
 /** Reads a file beside a picture: XMP, or JSON such as `{"x": 0.3, "y": 0.6}`. */
 export function regionsOfFile(text: string, header: Header): Region[] {
   if (!text.trimStart().startsWith('{')) return regionsOfXmp(text, header);
-  try {
-    const { x, y } = JSON.parse(text);
-    return [{ x, y, width: 0, height: 0 }].filter(isRegion);
-  } catch {
-    return [];
-  }
+  // The text begins with a brace: what is read is an object.
+  const { x, y } = valueOr(() => JSON.parse(text), {});
+  return [{ x, y, width: 0, height: 0 }].filter(isRegion);
 }
 
 /** The part of an XMP packet that has regions; empty if there is none. */

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { valueOr } from '../../flow.ts';
 
 /** User or key that performed an administrative act. */
 export interface Actor {
@@ -72,28 +73,21 @@ export function isLogFile(name: string): boolean {
 
 /** Returns undefined if the text is not an entry. */
 export function parseEntry(line: string): AuditEntry | undefined {
-  try {
-    const entry = JSON.parse(line) as Partial<AuditEntry>;
-    const { number, at, act, result, object, who, previous } = entry;
-    const texts = [at, act, result, object, previous];
-    const isEntry =
-      Number.isSafeInteger(number) &&
-      texts.every((text) => typeof text === 'string') &&
-      who instanceof Object;
-    return isEntry ? (entry as AuditEntry) : undefined;
-  } catch {
-    return undefined;
-  }
+  const entry = valueOr(() => JSON.parse(line) as Partial<AuditEntry> | null, null) ?? {};
+  const { number, at, act, result, object, who, previous } = entry;
+  const texts = [at, act, result, object, previous];
+  const isEntry =
+    Number.isSafeInteger(number) &&
+    texts.every((text) => typeof text === 'string') &&
+    who instanceof Object;
+  return isEntry ? (entry as AuditEntry) : undefined;
 }
 
 export function parseHead(text: string): Head | undefined {
-  try {
-    const { number, hash: last } = JSON.parse(text) as Partial<Head>;
-    const isHead = Number.isSafeInteger(number) && typeof last === 'string';
-    return isHead ? { number: number!, hash: last } : undefined;
-  } catch {
-    return undefined;
-  }
+  const head = valueOr(() => JSON.parse(text) as Partial<Head> | null, null);
+  const { number, hash: last } = head ?? {};
+  const isHead = Number.isSafeInteger(number) && typeof last === 'string';
+  return isHead ? { number: number!, hash: last } : undefined;
 }
 
 const MAX_TEXT = 300;

@@ -1,3 +1,4 @@
+import { valueOr } from '../../../flow.ts';
 import { invalid } from '../../../schema/invalid.ts';
 import { textOf } from '../../../schema/untrusted.ts';
 import {
@@ -85,12 +86,10 @@ function decodeBlock(block: Block, path: string, advice: string[]): Part | null 
 }
 
 function jsonText(value: unknown, path: string): string {
-  try {
-    return JSON.stringify(value);
-  } catch {
-    // JSON.parse accepts any depth, JSON.stringify does not.
-    throw invalid(path, 'nested too deeply');
-  }
+  // JSON.parse accepts any depth, JSON.stringify does not.
+  const text = valueOr(() => JSON.stringify(value), null);
+  if (text === null) throw invalid(path, 'nested too deeply');
+  return text;
 }
 
 /** An address of the web, or of a file at a provider. */
