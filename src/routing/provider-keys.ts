@@ -1,9 +1,9 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { Provider } from '../config/providers/provider-kinds.ts';
 import { keysOf } from '../config/providers/provider-kinds.ts';
 import type { Config } from '../config/settings/schema.ts';
 import type { Failure } from '../failure.ts';
-import { remember } from '../maps.ts';
+import { getOrInsert, remember } from '../maps.ts';
 
 /** A provider's settings with one of its keys as `apiKey`. */
 export interface KeyedProvider {
@@ -47,24 +47,15 @@ const KEYED = new WeakMap<Provider, readonly KeyedProvider[]>();
 
 /** The settings of a provider with each of its keys; made once for each loaded configuration. */
 function keyedProviders(provider: Provider): readonly KeyedProvider[] {
-  let keyed = KEYED.get(provider);
-  if (keyed === undefined) {
+  return getOrInsert(KEYED, provider, () => {
     const keys = keysOf(provider);
-    keyed =
-      keys.length === 0
-        ? [{ settings: provider, label: null, fingerprint: '' }]
-        : keys.map((apiKey, index) => {
-            const fingerprint = fingerprintOf(apiKey);
-            const label = keys.length === 1 ? null : `${index + 1}/${fingerprint}`;
-            return { settings: { ...provider, apiKey } as Provider, label, fingerprint };
-          });
-    KEYED.set(provider, keyed);
-  }
-  return keyed;
-}
-
-function fingerprintOf(key: string): string {
-  return createHash('sha256').update(key).digest('hex').slice(0, FINGERPRINT_LENGTH);
+    if (keys.length === 0) return [{ settings: provider, label: null, fingerprint: '' }];
+    return keys.map((apiKey, index) => {
+      const fingerprint = hash('sha256', apiKey).slice(0, FINGERPRINT_LENGTH);
+      const label = keys.length === 1 ? null : `${index + 1}/${fingerprint}`;
+      return { settings: { ...provider, apiKey } as Provider, label, fingerprint };
+    });
+  });
 }
 
 /**

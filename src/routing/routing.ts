@@ -154,7 +154,9 @@ export class Routing {
     for (let attempts = 1; ; ) {
       const { routing, providers } = this.#config();
       const provider = this.#providerOf(route.provider, request.providers);
-      if (provider === undefined) return providerRemoved();
+      if (provider === undefined) {
+        return codedFailure('upstream_not_found', 'The provider is no longer configured');
+      }
       const { isRetried } = kindOf(provider);
       const cooldown = isRetried ? routing.cooldown : NO_COOLDOWN;
       const keyed = this.#keys.take(name, provider, accountId, tried);
@@ -288,8 +290,4 @@ export class Routing {
     const route = { ...named, account, failure, until: performance.now() + times.avoided };
     this.#observer.onKeyCooldown?.(route, label, times.avoided);
   }
-}
-
-function providerRemoved(): Failure {
-  return codedFailure('upstream_not_found', 'The provider is no longer configured');
 }

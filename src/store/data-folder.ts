@@ -26,7 +26,10 @@ export async function checkDataFolder(dataDir: string): Promise<readonly string[
   for (const name of TRUSTED) {
     const folder = join(dataDir, name);
     const found = await stat(folder).catch(() => null);
-    if (name === '.' && found && !found.isDirectory()) throw noFolder(dataDir);
+    if (name === '.' && found && !found.isDirectory()) {
+      const message = `${dataDir}: expected a data folder, and it is a file`;
+      throw new Failure('invalid_request', message);
+    }
     if (!found?.isDirectory()) continue;
     const mode = (found.mode & 0o7777).toString(8);
     if (found.mode & OTHERS_WRITE) throw openToAll(folder, mode);
@@ -82,10 +85,6 @@ async function filled(dataDir: string, names: readonly string[]): Promise<readon
     }),
   );
   return found.flat();
-}
-
-function noFolder(path: string): Failure {
-  return new Failure('invalid_request', `${path}: expected a data folder, and it is a file`);
 }
 
 function openToAll(folder: string, mode: string): Failure {

@@ -85,10 +85,6 @@ const TRANSITIONS: Readonly<Record<TaskState, readonly TaskState[]>> = {
   expired: [],
 };
 
-function canTransition(from: TaskState, to: TaskState): boolean {
-  return TRANSITIONS[from].includes(to);
-}
-
 export function isTerminal(state: TaskState): boolean {
   return TRANSITIONS[state].length === 0;
 }
@@ -157,7 +153,7 @@ type TaskChange = Partial<Pick<Task, 'result' | 'error' | 'reserved' | 'charged'
  * @throws Failure invalid_request, 409 `task_state`, if the transition is not allowed
  */
 export function transition(task: Task, to: TaskState, now: number, change: TaskChange = {}): Task {
-  if (!canTransition(task.status, to)) {
+  if (!TRANSITIONS[task.status].includes(to)) {
     throw conflict(`${task.id} is ${task.status} and cannot become ${to}`, 'task_state');
   }
   const progress = isTerminal(to) ? null : task.progress;

@@ -92,7 +92,7 @@ export class Trace {
   get traceparent(): string | null {
     if (!this.#options.propagate || this.#attempt === null) return null;
     const { traceId, isSampled } = this.context;
-    return traceparentOf(traceId, this.#attempt.spanId, isSampled);
+    return `00-${traceId}-${this.#attempt.spanId}-${isSampled ? '01' : '00'}`;
   }
 
   /** Begins an attempt at a provider. */
@@ -224,10 +224,6 @@ export function parseTraceparent(header: unknown) {
   const [, version, traceId, spanId, flags, more] = TRACEPARENT.exec(header) ?? [];
   if (traceId === undefined || (version === '00' && more !== undefined)) return null;
   return { traceId, spanId: spanId!, isSampled: (Number.parseInt(flags!, 16) & 1) === 1 };
-}
-
-function traceparentOf(traceId: string, spanId: string, isSampled: boolean): string {
-  return `00-${traceId}-${spanId}-${isSampled ? '01' : '00'}`;
 }
 
 /** A random identifier of a span; two of them are one of a trace. */

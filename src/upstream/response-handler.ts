@@ -1,5 +1,5 @@
 import type { Dispatcher } from 'undici';
-import { codedFailure, type Failure } from '../failure.ts';
+import { codedFailure } from '../failure.ts';
 import type { AbortSignalLike } from './abort-signal.ts';
 import { abortedFailure, networkFailure, type RequestPhase, timeoutFailure } from './failures.ts';
 import type { Timeouts, UpstreamRequest } from './request.ts';
@@ -241,16 +241,12 @@ export function readBytes(
   let size = 0;
   const reading = response.read((chunk) => {
     size += chunk.length;
-    if (size > limit) throw tooLarge(server, limit);
+    if (size > limit) {
+      const message = `${server} sent an answer of over ${limit} bytes`;
+      throw codedFailure('upstream_answer_too_large', message);
+    }
     chunks.push(chunk);
     return true;
   });
   return reading.then(() => (chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, size)));
-}
-
-function tooLarge(server: string, limit: number): Failure {
-  return codedFailure(
-    'upstream_answer_too_large',
-    `${server} sent an answer of over ${limit} bytes`,
-  );
 }

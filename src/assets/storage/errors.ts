@@ -25,11 +25,6 @@ export function bucketUnavailable(detail: string, cause?: unknown, retryAfter = 
   });
 }
 
-/** A stored file differs from what was written. */
-export function damagedFailure(): Failure {
-  return codedFailure('asset_damaged', 'the file is damaged in the storage of this server');
-}
-
 export function tooLarge(maxBytes: number): Failure {
   return codedFailure('file_too_large', `expected a file of at most ${maxBytes} bytes`);
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
+import { codedFailure } from '../../failure.ts';
 import { remember } from '../../maps.ts';
 import type { Asset } from '../../store/asset.ts';
-import { damagedFailure } from './errors.ts';
 
 /** What the record of a file says about it. */
 export type StoredFile = Pick<Asset, 'id' | 'bytes' | 'sha256'>;
@@ -63,6 +63,6 @@ export class Verification {
   /** Reports a file that differs from its record. */
   damaged(id: string): Error {
     this.#onDamage(id);
-    return damagedFailure();
+    return codedFailure('asset_damaged', 'the file is damaged in the storage of this server');
   }
 }

@@ -23,13 +23,6 @@ declare module 'fastify' {
   }
 }
 
-function missingKey(): Failure {
-  return codedFailure(
-    'missing_api_key',
-    'the request has no API key; send the header Authorization: Bearer <key>',
-  );
-}
-
 /** The API key of a request: a bearer token, or a header of a text dialect such as x-api-key. */
 function credentialOf(
   { headers }: FastifyRequest,
@@ -166,7 +159,10 @@ function showLimit(reply: FastifyReply, { limit, remaining, reset }: RateLimitSt
  */
 async function sessionHolder(context: AppContext, request: FastifyRequest): Promise<KeyHolder> {
   const isAllowed = context.config.server.console && !request.routeOptions.config.keyOnly;
-  if (!isAllowed || !hasSession(request)) throw missingKey();
+  if (!isAllowed || !hasSession(request)) {
+    const message = 'the request has no API key; send the header Authorization: Bearer <key>';
+    throw codedFailure('missing_api_key', message);
+  }
   const found = await findSession(context, request);
   if (!found) {
     throw codedFailure('session_ended', 'the session has ended; sign in again');

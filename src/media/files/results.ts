@@ -194,20 +194,14 @@ async function spoolChunks(
       // Where the file does not read back as written, the disk is at fault and not the image.
       const isIntact = await file.isIntact();
       await file.discard();
-      throw isIntact ? error : damagedOnDisk(error);
+      if (isIntact) throw error;
+      const message = 'files cannot be kept: they do not read back as written';
+      throw codedFailure('storage_unavailable', message, { cause: error });
     }
     return { file, mediaType };
   } finally {
     await chunks.return?.();
   }
-}
-
-function damagedOnDisk(cause: unknown): Failure {
-  return codedFailure(
-    'storage_unavailable',
-    'files cannot be kept: they do not read back as written',
-    { cause },
-  );
 }
 
 async function* concat(head: Uint8Array, chunks: ChunkIterator): AsyncGenerator<Uint8Array, void> {

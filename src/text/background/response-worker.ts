@@ -96,7 +96,9 @@ export class ResponseWorker {
     const kept: { answer?: StoredResponse } = {};
     let refusal: unknown = null;
     try {
-      if (this.#closing.aborted || work.starts >= MAX_STARTS) throw interrupted();
+      if (this.#closing.aborted || work.starts >= MAX_STARTS) {
+        throw new Failure('service_error', 'the server was interrupted while it answered');
+      }
       const holder = given ?? (await this.#holderOf(accountId, work.keyId));
       if (run.events.length === 0) {
         run.push({ type: 'response.created', response: bodyOfOpen(run.document).response });
@@ -285,8 +287,4 @@ export class ResponseWorker {
     }
     return holder;
   }
-}
-
-function interrupted(): Failure {
-  return new Failure('service_error', 'the server was interrupted while it answered');
 }

@@ -1,6 +1,6 @@
 import type { TextRoute } from '../../config/catalog/catalog.ts';
 import { isRemote, type Provider } from '../../config/providers/provider-kinds.ts';
-import { codedFailure, type Failure } from '../../failure.ts';
+import { codedFailure } from '../../failure.ts';
 import { secretsRedactor } from '../../routing/redaction.ts';
 import { linkedSignal } from '../../upstream/abort-signal.ts';
 import {
@@ -108,7 +108,8 @@ async function answerBySandbox(
   cancellation.addEventListener('abort', () => controller.abort(cancellation.reason));
   if (cancellation.aborted) controller.abort(cancellation.reason);
   const remaining = deadline - performance.now();
-  const timer = setTimeout(() => cancellation.abort(deadlineFailure()), remaining);
+  const late = codedFailure('total_timeout', 'the sandbox did not answer in time');
+  const timer = setTimeout(() => cancellation.abort(late), remaining);
   try {
     const origin = { name: target.provider };
     const conversations = conversationsOf(emulated.request);
@@ -133,8 +134,4 @@ async function answerBySandbox(
     clearTimeout(timer);
     release();
   }
-}
-
-function deadlineFailure(): Failure {
-  return codedFailure('total_timeout', 'the sandbox did not answer in time');
 }

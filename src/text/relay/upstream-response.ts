@@ -1,4 +1,4 @@
-import { codedFailure, type Failure } from '../../failure.ts';
+import { codedFailure } from '../../failure.ts';
 import { upstreamFailure } from '../../routing/upstream-failure.ts';
 import { tryParseJson } from '../../schema/json.ts';
 import { isObject } from '../../schema/untrusted.ts';
@@ -63,13 +63,6 @@ export function observeWhole(dialect: Dialect, body: Json): ReturnType<Dialect['
     throw upstreamFailure(502, body, { fault: `an answer without ${dialect.answerKey}` });
   }
   return observed;
-}
-
-function endless(limit: number): Failure {
-  return codedFailure(
-    'upstream_answer_too_large',
-    `The provider sent a stream of more than ${limit} bytes`,
-  );
 }
 
 /**
@@ -140,7 +133,10 @@ export async function readEvents(
   let size = 0;
   const take = (chunk: Buffer) => {
     size += chunk.length;
-    if (size > most) throw endless(most);
+    if (size > most) {
+      const message = `The provider sent a stream of more than ${most} bytes`;
+      throw codedFailure('upstream_answer_too_large', message);
+    }
     events.push(chunk);
     return sink.flush();
   };

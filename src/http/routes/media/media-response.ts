@@ -131,15 +131,13 @@ export function resultFiles(
   return Promise.all(
     outputs.map(async ({ asset }) => {
       const file = await store.findAsset(asset);
-      if (file === undefined) throw deletedFailure();
+      if (file === undefined) {
+        throw codedFailure('asset_not_found', 'the files of the result have been deleted');
+      }
       await assets.check(file);
       return file;
     }),
   );
-}
-
-function deletedFailure(): Failure {
-  return codedFailure('asset_not_found', 'the files of the result have been deleted');
 }
 
 /** Creates the task of a request. @throws Failure */

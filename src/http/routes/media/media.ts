@@ -1,6 +1,5 @@
 import type { FastifyInstance } from 'fastify';
 import * as v from 'valibot';
-import type { Failure } from '../../../failure.ts';
 import { imagesShape } from '../../../media/record.ts';
 import { audioRequest } from '../../../media/requests/audio.ts';
 import { type RequestSchema, unknownNames } from '../../../media/requests/fields.ts';
@@ -112,7 +111,10 @@ export function mediaRoutes(server: FastifyInstance, context: AppContext): void 
     accepted: createdShape,
     handler: async (request, reply) => {
       const [response, fields] = imageResponseOf(fieldsOf(request));
-      if (response.isStreamed) throw notStreamed();
+      if (response.isStreamed) {
+        const why = 'expected false, received true; POST /v1/images/generations streams';
+        throw invalid('stream', why);
+      }
       const signal = disconnectSignal(reply);
       const submitted = await submitMedia(context, 'image', request, fields);
       announceIgnored(reply, submitted, context.config, unknownNames(imageRequest, fields));
@@ -144,8 +146,4 @@ export function mediaRoutes(server: FastifyInstance, context: AppContext): void 
       return reply.send(await whileAdmitted(admitted, () => media.moderate(call)));
     },
   });
-}
-
-function notStreamed(): Failure {
-  return invalid('stream', 'expected false, received true; POST /v1/images/generations streams');
 }
