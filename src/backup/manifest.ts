@@ -55,8 +55,8 @@ export function newManifest(parts: Pick<Manifest, 'name' | 'program' | 'store' |
   return { format: FORMAT, version: VERSION, createdAt, ...parts } satisfies Manifest;
 }
 
-export function newName(now = new Date()): string {
-  return `oriel-${now.toISOString().replaceAll(/[-:]/g, '')}`;
+export function newName(): string {
+  return `oriel-${new Date().toISOString().replaceAll(/[-:]/g, '')}`;
 }
 
 /** Time of a backup by its name, in milliseconds since the epoch. */

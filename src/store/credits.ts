@@ -20,16 +20,16 @@ export function availableOf({ granted, reserved, spent }: Balance): number {
 /**
  * Parses a decimal number of credits exactly. Accepts `12` and `0.000001`, rejects `1e3`.
  *
- * @param param flag or field to name in the error
+
  * @returns micro-credits
  * @throws Failure invalid_request unless the text is a number from 0 to 1000000000 with at most six decimals
  */
-export function parseCredits(text: string, param = 'credits'): number {
+export function parseCredits(text: string): number {
   const match = /^(\d{1,10})(?:\.(\d{1,6})0*)?$/.exec(text.trim());
   const micro = match ? Number(match[1]) * MICRO + Number((match[2] ?? '').padEnd(6, '0')) : NaN;
   if (!(micro <= MAX_CREDITS)) {
     throw invalid(
-      param,
+      'credits',
       `expected credits from 0 to 1000000000 with at most six decimals, received ${JSON.stringify(text)}`,
     );
   }

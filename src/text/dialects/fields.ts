@@ -118,9 +118,7 @@ export const advice = fieldsOfClass('advice');
 export const ANY: NeutralValues = { words: 'any', test: () => true };
 
 /** A property of an answer that clients send back: it asks for nothing. */
-export function echo(about = 'Part of an earlier answer, sent back.') {
-  return native(about, { neutral: ANY });
-}
+export const echo = native('Part of an earlier answer, sent back.', { neutral: ANY });
 
 /** Several fields with one entry. */
 export function named<Entry extends Field, Name extends string>(entry: Entry, ...names: Name[]) {

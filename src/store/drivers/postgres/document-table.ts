@@ -39,9 +39,10 @@ export function documentTable(parts: PostgresParts): Documents {
     checkOpen(parts);
     return balances.reads.query(accountId, text, [encodeText(accountId), now(), kind, ...more]);
   };
-  const rowOf = async (key: DocumentKey, id = key.id) => {
+
+  const rowOf = async (key: DocumentKey) => {
     const text = `SELECT * FROM $schema.documents WHERE ${CURRENT} AND id = $4`;
-    return (await read(key, text, [encodeText(id)]))[0];
+    return (await read(key, text, [encodeText(key.id)]))[0];
   };
   const newRows = (documents: readonly NewDocument[]) => {
     const createdAt = now();

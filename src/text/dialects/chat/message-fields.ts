@@ -46,7 +46,7 @@ const FOREIGN = named(
   'thought_signature',
 );
 
-const ECHOED = named(echo(), 'annotations', 'id', 'index', 'object', 'parsed', 'status');
+const ECHOED = named(echo, 'annotations', 'id', 'index', 'object', 'parsed', 'status');
 
 export const functionCall = fieldTable({
   ...content({ name: text, arguments: optionalText }),
@@ -100,7 +100,7 @@ const ANSWER = {
 export const textPart = fieldTable({
   ...CACHE_MARKS,
   ...content({ type: v.literal('text'), text }),
-  ...named(echo(), 'annotations', 'citations', 'logprobs'),
+  ...named(echo, 'annotations', 'citations', 'logprobs'),
 });
 
 /** A text part that repeats the whole answer. */
@@ -151,7 +151,7 @@ const parts = byType(
   {
     ...PARTS,
     text: listedAs(textPart.check, echoedPart.check),
-    thinking: object({ ...read('type', 'thinking', 'signature'), closed: echo() }),
+    thinking: object({ ...read('type', 'thinking', 'signature'), closed: echo }),
     // Of Mistral, in answers that clients send back.
     reference: object(read('type', 'reference_ids')),
   },

@@ -139,7 +139,7 @@ const BLOCKS = {
     }),
     ...CACHE_MARK,
     ...CALLER,
-    ...named(echo(), 'id', 'name'),
+    ...named(echo, 'id', 'name'),
     content: meaning('Text or blocks.', {
       value: textOrBlocks('a text or a list of blocks', schemasOf(RESULT_BLOCKS)),
       items: nested,

@@ -22,7 +22,7 @@ const FILE = {
 const textPart = fieldTable({
   ...content({ type: v.picklist(['input_text', 'output_text', 'text']), text }),
   ...CACHE_MARKS,
-  ...named(echo(), 'annotations', 'logprobs'),
+  ...named(echo, 'annotations', 'logprobs'),
 });
 
 const image = fieldTable({
@@ -74,7 +74,7 @@ const itemContent = textOrParts(PARTS);
 /** What every item may have. */
 const ITEM = {
   ...read('type', 'call_id', 'name', 'role'),
-  ...named(echo(), 'id', 'status'),
+  ...named(echo, 'id', 'status'),
   caller: advice('What called the tool.', {
     feature: 'code_interpreter',
     neutral: directCaller,

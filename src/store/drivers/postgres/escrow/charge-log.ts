@@ -164,19 +164,16 @@ export interface LeftoverCharges {
 }
 
 /** Reads the charges of earlier processes. No other process may use the folder. */
-export async function readLeftoverCharges(
-  folder: string,
-  files: Files = diskFiles,
-): Promise<LeftoverCharges> {
+export async function readLeftoverCharges(folder: string): Promise<LeftoverCharges> {
   const escrows = new Map<string, Map<number, Map<string, Escrow>>>();
   const paths: string[] = [];
-  for (const name of await namesIn(files, folder)) {
+  for (const name of await namesIn(diskFiles, folder)) {
     const node = FILE_NAME.exec(name)?.groups?.node;
     if (node === undefined) continue;
     const path = join(folder, name);
     paths.push(path);
     const batches = getOrInsert(escrows, node, () => new Map());
-    for (const { number, payer, ...charge } of linesOf(await files.readFile(path))) {
+    for (const { number, payer, ...charge } of linesOf(await diskFiles.readFile(path))) {
       const batch = getOrInsert(batches, number, () => new Map<string, Escrow>());
       getOrInsert(batch, JSON.stringify(payer), () => new Escrow(payer)).charge(charge);
     }
@@ -188,10 +185,10 @@ export async function readLeftoverCharges(
         .map(([number, payers]) => ({ node, number, folds: [...payers.values()].map(foldOf) })),
     ),
     remove: async () => {
-      for (const path of paths) await remove(files, path);
+      for (const path of paths) await remove(diskFiles, path);
     },
     setAside: async () => {
-      for (const path of paths) await files.rename(path, `${path}.unbooked`);
+      for (const path of paths) await diskFiles.rename(path, `${path}.unbooked`);
     },
   };
 }
