@@ -28,14 +28,11 @@ const ENTITIES = new Map([
 export function htmlSummary(text: string): string | null {
   const page = text.slice(0, MAX_PAGE_LENGTH);
   if (!/^\s*</.test(page.slice(0, 1000)) && !/<(!doctype|html|body)\b/i.test(page)) return null;
-  const summary = titleOf(page) || firstWords(page);
+  const title = /<title[^<>]*>([^<]*)/i.exec(page)?.[1] ?? '';
+  const summary = decodeText(title) || firstWords(page);
   return summary.length > MAX_SUMMARY_LENGTH
     ? `${summary.slice(0, MAX_SUMMARY_LENGTH - 1)}…`
     : summary;
-}
-
-function titleOf(page: string): string {
-  return decodeText(/<title[^<>]*>([^<]*)/i.exec(page)?.[1] ?? '');
 }
 
 function firstWords(page: string): string {

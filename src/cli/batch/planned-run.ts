@@ -104,7 +104,7 @@ export async function runPlanned(
       );
   } catch (error) {
     // The handler of the signal ends the process; nothing more may be printed or written.
-    if (signal.aborted) await forever();
+    if (signal.aborted) await new Promise(() => {});
     // A reader of the document needs its end; main reports the error itself.
     await closeReport('failed').catch(() => {});
     throw error;
@@ -123,11 +123,6 @@ const INTERRUPTED: CodedMessage = {
   code: 'interrupted',
   message: 'interrupted before it was done',
 };
-
-/** Never resolves. */
-function forever(): Promise<never> {
-  return new Promise(() => {});
-}
 
 async function choosePool(
   { cost }: Pick<Operation, 'cost'>,

@@ -60,7 +60,7 @@ function decodeBlock(block: Block, path: string, advice: string[]): Part | null 
     case 'text':
       return block.text === '' ? null : { type: 'text', path, text: block.text };
     case 'image':
-      return imageOf(block, path);
+      return mediaPart('image', path, sourceOf(block.source));
     case 'document':
       return documentOf(block, path);
     case 'thinking':
@@ -101,10 +101,6 @@ function sourceOf(source: ImageBlock['source']): MediaPart['source'] {
   if (source.type === 'url') return addressed(source.url);
   if (source.type === 'file') return { kind: 'file', id: source.file_id };
   return { kind: 'data', mediaType: source.media_type, data: source.data };
-}
-
-function imageOf({ source }: ImageBlock, path: string): MediaPart {
-  return mediaPart('image', path, sourceOf(source));
 }
 
 function documentOf(block: DocumentBlock, path: string): MediaPart | NativePart {

@@ -2,7 +2,6 @@ import type {
   Json,
   MediaPart,
   Part,
-  TextPart,
   TextRequest,
   ToolCallPart,
   ToolResultPart,
@@ -88,7 +87,7 @@ function resultBlock({ callId, content, isError }: ToolResultPart, target: Targe
   const blocks = content.flatMap((part): Json[] => {
     if (part.type === 'native') return refuseNative(part, target.dialect);
     if (part.type === 'media') return [mediaBlock(part, target)];
-    return isEmpty(part) ? [] : [textBlock(part.text)];
+    return part.text === '' ? [] : [textBlock(part.text)];
   });
   return {
     type: 'tool_result',
@@ -96,10 +95,6 @@ function resultBlock({ callId, content, isError }: ToolResultPart, target: Targe
     ...(blocks.length > 0 && { content: contentOf(blocks) }),
     ...(isError && { is_error: true }),
   };
-}
-
-function isEmpty({ text }: TextPart): boolean {
-  return text === '';
 }
 
 function mediaBlock(part: MediaPart, { dialect }: Target): Json {

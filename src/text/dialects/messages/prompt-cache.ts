@@ -19,7 +19,8 @@ export function withCacheMarks(body: Json): Json {
   const { system } = body;
   const contents = messages.flatMap(({ content }) => objectsOf(content));
   if ([body, ...tools, ...objectsOf(system), ...contents].some(isMarked)) return body;
-  const markedTools = withMark(tools, takesToolMark);
+  // Anthropic refuses marks on tools that it loads later.
+  const markedTools = withMark(tools, ({ defer_loading: isDeferred }) => isDeferred !== true);
   const markedSystem = withMark(blocksOf(system), takesMark);
   // What may be a single request would pay for writing its turn, which no request reads.
   const isConversation = tools.length > 0 || messages.some(({ role }) => role === 'assistant');
@@ -39,11 +40,6 @@ function isMarked({ cache_control: mark, content, source }: Json): boolean {
   if (mark !== undefined && mark !== null) return true;
   const nested = [content, isObject(source) ? source['content'] : null];
   return nested.some((blocks) => objectsOf(blocks).some(isMarked));
-}
-
-/** Anthropic refuses marks on tools that it loads later. */
-function takesToolMark({ defer_loading: isDeferred }: Json): boolean {
-  return isDeferred !== true;
 }
 
 function takesMark({ type, text }: Json): boolean {
