@@ -150,10 +150,7 @@ describe('the command line', () => {
     [words`convert --format jpeg --lossless a.jpg`, '--lossless: jpeg cannot be lossless'],
     [['resize', 'a.jpg'], '--width: one of width, height and percent is required'],
     [words`resize --width 9 --percent 50 a.jpg`, '--percent: excludes width and height'],
-    [
-      words`resize --width 9 --position entropy a.jpg`,
-      '--position: entropy goes with fit cover only',
-    ],
+    [words`resize --width 9 --position entropy a.jpg`, '--position: entropy only with fit cover'],
     [
       words`crop --left 1 --top 1 --width 9 a.jpg`,
       '--height is required: an integer of at least 1',

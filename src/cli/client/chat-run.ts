@@ -26,7 +26,7 @@ const PATH = '/v1/chat/completions';
 export async function runChat({ positionals: [prompt], flags }: CommandInput): Promise<number> {
   const options = readFlags(chatFlags, flags);
   const input = await readInput(prompt as string | undefined);
-  if (input === null && options.json) throw usageFailure('--json goes with a prompt');
+  if (input === null && options.json) throw usageFailure('--json: only with a prompt');
   const work = async (session: Session) => {
     const { client } = session;
     const model = options.model ?? (await textModels(client))[0];

@@ -169,7 +169,7 @@ export function isInside(folder: string, path: string): boolean {
 }
 
 /** Null where the file does not exist; undefined where `stat` fails. */
-function statOf(path: string): Stats | null | undefined {
+export function statOf(path: string): Stats | null | undefined {
   try {
     return statSync(path, { throwIfNoEntry: false }) ?? null;
   } catch (error) {

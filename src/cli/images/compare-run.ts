@@ -1,7 +1,6 @@
-import { statSync } from 'node:fs';
 import { extname, resolve } from 'node:path';
 import type * as v from 'valibot';
-import { valueOr } from '../../flow.ts';
+import { getOrInsert } from '../../maps.ts';
 import type { CodedMessage } from '../../operations/batch/batch-record.ts';
 import { sizeOf } from '../../operations/pool/pool.ts';
 import type { Comparison } from '../../operations/tools/compare.ts';
@@ -11,7 +10,7 @@ import { type Planned, plan, plannedInput } from '../batch/image-plan.ts';
 import { runPlanned } from '../batch/planned-run.ts';
 import { fileSink } from '../batch/sink.ts';
 import { type CommandInput, flagOf, readFlags, usageFailure } from '../command/command.ts';
-import { findInputs, type Input } from '../files/inputs.ts';
+import { findInputs, type Input, statOf } from '../files/inputs.ts';
 import { OutputNames } from '../files/naming.ts';
 import { Writer } from '../files/writer.ts';
 import { annotate } from '../reports/annotations.ts';
@@ -100,9 +99,7 @@ function rowOf({ ssim, psnr, differing, passed }: Comparison): Record<string, st
   };
 }
 
-function isFolder(path: string): boolean {
-  return valueOr(() => statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false, false);
-}
+const isFolder = (path: string) => statOf(path)?.isDirectory() ?? false;
 
 /** One reference for all files. */
 async function pairsOfFile(
@@ -139,16 +136,12 @@ async function pairsOfFolders(
     findInputs([reference], { recursive }),
     findInputs([folder], { recursive }),
   ]);
-  const paths = new Map(before.map((input) => [input.relativePath, input]));
   const unpaired = new Set(before.filter(({ problem }) => !problem));
-  const claim = (input: Input | undefined): Input | undefined =>
-    input && unpaired.delete(input) ? input : undefined;
-  const exact = after.map(({ relativePath }) => claim(paths.get(relativePath)));
+  const paths = new Map([...unpaired].map((input) => [input.relativePath, input]));
   const stems = new Map<string, Input[]>();
-  for (const input of unpaired) {
-    const stem = stemOf(input);
-    stems.set(stem, [...(stems.get(stem) ?? []), input]);
-  }
+  for (const input of unpaired) getOrInsert(stems, stemOf(input), () => []).push(input);
+  const exact = after.map(({ relativePath }) => paths.get(relativePath));
+  for (const input of exact) if (input) unpaired.delete(input);
   const missing = (from: string): CodedMessage => ({
     code: 'not_found',
     message: `no image of this name is in ${from}`,
@@ -156,8 +149,13 @@ async function pairsOfFolders(
   const pairs = after.map(({ problem, ...input }, index): Pair => {
     if (problem) return { input, problem };
     const alike = stems.get(stemOf(input)) ?? [];
-    const found = exact[index] ?? (alike.length === 1 ? claim(alike[0]) : undefined);
-    return found ? { input, reference: found.filename } : { input, problem: missing(reference) };
+    const left = alike.filter((one) => unpaired.has(one));
+    // An image may have been made in several formats.
+    const [only, another] = left.length > 0 ? left : alike;
+    const found = exact[index] ?? (another ? undefined : only);
+    if (!found) return { input, problem: missing(reference) };
+    unpaired.delete(found);
+    return { input, reference: found.filename };
   });
   const rest = before.filter((input) => unpaired.has(input) || input.problem);
   return [
@@ -206,5 +204,6 @@ function diffNames(diff: string, inputs: readonly Input[]): OutputNames {
     const expected = isOne ? 'a file ending in .png, or a folder' : 'a folder for several images';
     throw usageFailure(`--diff: expected ${expected}, received ${diff}`);
   }
-  return new OutputNames({ out: diff }, inputs);
+  const isUnique = new Set(inputs.map(stemOf)).size === inputs.length;
+  return new OutputNames({ out: diff, ...(!isUnique && { name: '{name}-{index}.{ext}' }) }, inputs);
 }

@@ -84,7 +84,7 @@ export function encodingFault(
 ): readonly [name: string, message: string] | null {
   const { quality, lossless, nearLossless, colors, targetSsim, targetSize } = options;
   const { profile, intent } = options;
-  if (intent !== undefined && profile === undefined) return ['intent', 'goes with profile only'];
+  if (intent !== undefined && profile === undefined) return ['intent', 'only with profile'];
   if (profile !== undefined && targetSsim !== undefined) {
     return ['targetSsim', 'excludes profile, whose colours are not compared'];
   }

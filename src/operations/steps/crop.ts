@@ -55,7 +55,7 @@ function check(options: CropOptions): Fault | readonly Fault[] | null {
   if (!scaled && place === undefined) return missing(options, ['left', 'top', 'width', 'height']);
   if (left !== undefined) return ['left', `excludes ${scaled ? 'ratio and percent' : name}`];
   if (top !== undefined) return ['top', `excludes ${scaled ? 'ratio and percent' : name}`];
-  const measured: Fault | null = isStrategy(place) ? [name, `${place} goes with ratio only`] : null;
+  const measured: Fault | null = isStrategy(place) ? [name, `${place} only with ratio`] : null;
   if (!scaled) return measured ?? missing(options, ['width', 'height']);
   if (width !== undefined) return ['width', 'excludes ratio and percent'];
   if (height !== undefined) return ['height', 'excludes ratio and percent'];

@@ -78,10 +78,10 @@ export function checkOverlay(options: OverlayOptions): readonly [string, string]
     return ['image', 'one of image and text is required'];
   if (image !== undefined && text !== undefined) return ['text', 'excludes image'];
   for (const name of ['font', 'size', 'color', 'box'] as const) {
-    if (text === undefined && options[name] !== undefined) return [name, 'goes with text only'];
+    if (text === undefined && options[name] !== undefined) return [name, 'only with text'];
   }
   if (size !== undefined && scale !== undefined) return ['size', 'excludes scale'];
-  if (gap !== undefined && !tile) return ['gap', 'goes with tile only'];
+  if (gap !== undefined && !tile) return ['gap', 'only with tile'];
   const fault = text === undefined ? null : textFault(text);
   return fault === null ? null : ['text', fault];
 }

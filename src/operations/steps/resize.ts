@@ -128,10 +128,10 @@ export const resize = stepOperation({
     if (percent === undefined && width === undefined && height === undefined) {
       return ['width', 'one of width, height and percent is required'];
     }
-    if (focus !== undefined && fit !== 'cover') return ['focus', 'goes with fit cover only'];
+    if (focus !== undefined && fit !== 'cover') return ['focus', 'only with fit cover'];
     if (focus !== undefined && position !== 'center') return ['focus', 'excludes position'];
     return isStrategy(position) && fit !== 'cover'
-      ? ['position', `${position} goes with fit cover only`]
+      ? ['position', `${position} only with fit cover`]
       : null;
   },
   examples: [

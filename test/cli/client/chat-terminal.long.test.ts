@@ -99,6 +99,6 @@ describe.runIf(HAS_TERMINAL)('oriel chat on a terminal (needs script of util-lin
   it('exits with 2 with --json', async () => {
     const server = await chatServer((_, response) => stream(response));
     const run = await typed(`oriel chat --json --url ${server.url}`, []);
-    expect(run).toMatchObject({ status: 2, out: 'oriel: --json goes with a prompt\r\n' });
+    expect(run).toMatchObject({ status: 2, out: 'oriel: --json: only with a prompt\r\n' });
   });
 });

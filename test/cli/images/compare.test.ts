@@ -138,6 +138,9 @@ describe('compare', () => {
       ['before/gone.png', 'not_found'],
     ]);
     expect((results[1]!.data as Comparison).reference).toBe('before/deep/b.png');
+    writeFileSync(join(cwd, 'after/a.jpg'), await lossy(80));
+    const formats = await resident(words`compare -r before after --diff diffs --json`, { cwd });
+    expect(outcomes(documentOf(formats).results)[0]).toEqual(['after/a.jpg', 'diffs/a-1.png']);
     expect((await resident(['compare', 'before', 'after'], { cwd })).status).toBe(2);
     expect((await resident(['compare', '-r', 'before', 'after/a.png'], { cwd })).status).toBe(2);
   });
