@@ -45,7 +45,8 @@ async function buildProgram(
     .configureHelp({ minWidthToWrap: 20, subcommandTerm: (command) => command.name() })
     .configureOutput({
       writeErr: (text) => printStderrLines(text.trimEnd()),
-      outputError: (text, write) => write(text.replace(/^error: /, 'oriel: ')),
+      outputError: (text, write) =>
+        write(text.replace(/^error: /, 'oriel: ').replace(/'(-.+\.\w+)'/, '$&; ./$1 names a file')),
     })
     .exitOverride()
     .enablePositionalOptions();

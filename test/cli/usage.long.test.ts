@@ -184,7 +184,7 @@ describe('the command line', () => {
       "unknown option '--no-lossless'\n(Did you mean one of --lossless, --near-lossless?)",
     ],
     [words`hash --out x a.jpg`, "unknown option '--out'"],
-    [words`hash -x a.jpg`, "unknown option '-x'"],
+    [words`hash -x.jpg a.jpg`, "unknown option '-x.jpg'; ./-x.jpg names a file"],
     [['--json', 'hash', 'a.jpg'], "unknown option '--json'"],
     [['convret', 'a.jpg'], "unknown command 'convret'\n(Did you mean convert?)"],
     [['convert', '--format'], "option '--format <format>' argument missing"],

@@ -55,7 +55,8 @@ async function orUsageFailure<Content>(
   try {
     return await read();
   } catch (error) {
-    throw usageFailure(`${what} cannot be read: ${(error as Error).message}`);
+    const reason = (error as Error).message.replace(/^E[A-Z]+: |, (open|read)( .*)?$/g, '');
+    throw usageFailure(`${what} cannot be read: ${reason}`);
   }
 }
 

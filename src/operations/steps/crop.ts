@@ -34,7 +34,7 @@ const fields = {
 type CropOptions = OptionsOf<typeof fields>;
 
 const MISSING = {
-  left: 'is required: an integer of at least 0',
+  left: 'is required, unless gravity or focus is given: an integer of at least 0',
   top: 'is required: an integer of at least 0',
   width: 'is required: an integer of at least 1',
   height: 'is required: an integer of at least 1',
