@@ -1,6 +1,6 @@
 import Anthropic from '@anthropic-ai/sdk';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { OWNER_KEY, startDaemon } from '../daemon.ts';
+import { OWNER_KEY, sharedDaemon, startDaemon } from '../daemon.ts';
 import { temporaryFolder } from '../oriel.ts';
 import { settled } from '../text/account.ts';
 import { gatewayConfig } from '../text/gateway-daemon.ts';
@@ -14,7 +14,7 @@ beforeAll(async () => {
 afterAll(() => remote.close());
 beforeEach(() => remote.reset());
 
-async function start(data = temporaryFolder(), changes = {}) {
+const configOf = (changes: object = {}) => {
   const model = (provider: string, name: string) => ({
     ...{ type: 'text', price: { input: 1000, output: 1000, batch: 0.5 }, maxOutputTokens: 100 },
     routes: [{ provider, model: name, batches: 'provider' }],
@@ -25,7 +25,11 @@ async function start(data = temporaryFolder(), changes = {}) {
     gpt: model('openai', 'up-gpt'),
     claude: model('anthropic', 'up-claude'),
   };
-  return { data, daemon: await startDaemon({ data, config: { ...base, models, ...changes } }) };
+  return { ...base, models, ...changes };
+};
+
+async function start(data = temporaryFolder(), changes = {}) {
+  return { data, daemon: await startDaemon({ data, config: configOf(changes) }) };
 }
 
 const lines = (contents: readonly string[], model = 'gpt') =>
@@ -48,6 +52,13 @@ const seen = (request: string) =>
   expect.poll(() => remote.seen, { timeout: 20_000, interval: 20 }).toContain(request);
 
 describe('a batch of a route with batches: provider', () => {
+  const shared = sharedDaemon({
+    // Read when the daemon starts, after the provider has a port.
+    get config() {
+      return configOf();
+    },
+  });
+
   it('is run by the provider through a restart, and charged once for each line', async () => {
     const first = await start();
     const before = (await settled(first.daemon, OWNER_KEY, 0)).credits.spent;
@@ -87,13 +98,11 @@ describe('a batch of a route with batches: provider', () => {
     ]);
   });
 
-  it.each([
-    ['cancelled', {}],
-    ['expired', { batches: { expiry: '2s' } }],
-  ])(
+  it.each(['cancelled', 'expired'])(
     'that is %s is cancelled at the provider, whose results so far count',
-    async (how, changes) => {
-      const { daemon } = await start(undefined, changes);
+    async (how) => {
+      const expiring = { batches: { expiry: '2s' } };
+      const daemon = how === 'expired' ? (await start(undefined, expiring)).daemon : shared();
       const client = clientOf(daemon.url);
       const created = await createBatch(client, lines(['one', 'slow']));
       await seen('GET /v1/batches/b1');
@@ -159,8 +168,7 @@ describe('a batch of a route with batches: provider', () => {
   });
 
   it('is run inline at Anthropic', async () => {
-    const { daemon } = await start();
-    const { batches } = new Anthropic({ apiKey: OWNER_KEY, baseURL: daemon.url }).messages;
+    const { batches } = new Anthropic({ apiKey: OWNER_KEY, baseURL: shared().url }).messages;
     const request = (custom_id: string, content: string) => ({
       custom_id,
       params: { model: 'claude', max_tokens: 9, messages: [{ role: 'user' as const, content }] },
@@ -187,12 +195,9 @@ describe('a batch of a route with batches: provider', () => {
     ['another format', () => lines(['one'], 'claude'), 200],
     ['a refusal of the provider', () => lines(['one']), 400],
   ])('is run by workers of Oriel with %s', async (_, input, status) => {
-    const { daemon } = await start();
     remote.status = status;
-    const ended = await endOf(
-      clientOf(daemon.url),
-      (await createBatch(clientOf(daemon.url), input())).id,
-    );
+    const client = clientOf(shared().url);
+    const ended = await endOf(client, (await createBatch(client, input())).id);
     expect(ended.status).toBe('completed');
     expect(remote.seen).toContainEqual(
       expect.stringMatching(/^POST \/v1\/(?:chat\/completions|messages)$/),

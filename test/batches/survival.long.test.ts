@@ -9,6 +9,7 @@ import { openServer } from '../fixtures/open-server.ts';
 import { until } from '../fixtures/until.ts';
 import { temporaryFolder } from '../oriel.ts';
 import { settled } from '../text/account.ts';
+import { administer } from '../text/gateway-daemon.ts';
 import { chatBody, clientOf, createBatch, endOf, lineOf, resultsIn } from './batch-client.ts';
 
 /** Requests of all batches; ORIEL_BATCH_LINES=100000 is the whole audit. */
@@ -17,7 +18,7 @@ const LINES = Number(process.env['ORIEL_BATCH_LINES'] ?? 600);
 /** Requests of one batch. */
 const MOST = 50_000;
 
-const KILLS = LINES > 1000 ? 10 : 3;
+const KILLS = LINES > 1000 ? 10 : 2;
 
 /** A provider that answers at once, and counts its requests. */
 let provider: Awaited<ReturnType<typeof listen>>;
@@ -125,20 +126,9 @@ it('ends a batch after its time with the results that it has', async () => {
 
 it('leaves half of the limits of a key to other requests', async () => {
   wait = 200;
-  const data = temporaryFolder();
-  const daemon = await startDaemon({ config: configOf(), data });
-  const { oriel } = await import('../oriel.ts');
-  const { out } = await oriel([
-    'keys',
-    'create',
-    '--account',
-    'owner',
-    '--parallel',
-    '4',
-    '--data',
-    data,
-  ]);
-  const client = clientOf(daemon.url, out.trim());
+  const daemon = await startDaemon({ config: configOf() });
+  const { key } = await administer(daemon, 'keys/create', { account: 'owner', parallel: '4' });
+  const client = clientOf(daemon.url, key);
   const { id } = await createBatch(client, linesFor(40));
   const before = requests;
   await until(() => requests > before);
