@@ -108,26 +108,27 @@ describe('results that cannot be stored', () => {
 });
 
 describe('a daemon that shuts down while its disk is full', () => {
-  it.each([
-    ['files', '/assets/'],
-    ['records', '/store/journal/.* (write|datasync)'],
-  ])('uses its grace for results whose %s cannot be written', async (_, path) => {
-    const { first, next, disk, diskFailures, daemon, ann } = await started({
+  it('uses its grace for results whose files or records cannot be written', async () => {
+    const { first, next, disk, diskFailures, ...begun } = await started({
       server: { grace: '60s' },
     });
-    const { held, id } = await heldTask(first, ann, { model: 'any' });
-    disk({ fails: [path] });
-    held.open();
-    await daemon.logged(WAITS);
-    const ended = daemon.stop();
-    await daemon.logged('draining');
-    await diskFailures(2);
-    disk(WELL);
-    expect((await ended).status).toBe(0);
-    const { ann: again } = await next();
-    expect(await again.look(id)).toMatchObject(DONE);
-    expect(first.to(POST)).toHaveLength(1);
-    expect(await again.credits()).toMatchObject({ reserved: 0, spent: 4 });
+    let { daemon, ann } = begun;
+    for (const [round, path] of ['/assets/', '/store/journal/.* (write|datasync)'].entries()) {
+      const { held, id } = await heldTask(first, ann, { model: 'any' });
+      await first.received(POST, round);
+      disk({ fails: [path] });
+      held.open();
+      await daemon.logged(WAITS);
+      const ended = daemon.stop();
+      await daemon.logged('draining');
+      await diskFailures(2);
+      disk(WELL);
+      expect((await ended).status).toBe(0);
+      ({ daemon, ann } = await next());
+      expect(await ann.look(id)).toMatchObject(DONE);
+      expect(first.to(POST)).toHaveLength(round + 1);
+      expect(await ann.credits()).toMatchObject({ reserved: 0, spent: 4 * (round + 1) });
+    }
   });
 
   it('stops after its grace, and leaves the task to the next process', async () => {
