@@ -203,7 +203,7 @@ function phraseFor(
   choices: readonly string[],
   [minimum, maximum]: [number, number],
 ): string {
-  if (choices.length > 0) return `${choices.length > 1 ? 'one of ' : ''}${choices.join(', ')}`;
+  if (choices.length > 0) return `one of ${choices.join(', ')}`;
   if (kind === 'boolean') return 'true or false';
   if (kind === 'string') return 'a text';
   const noun = kind === 'integer' ? 'an integer' : 'a number';
