@@ -16,7 +16,7 @@ export function untranslatable(
   param: string,
   target: DialectName,
   why?: string,
-  kept: NeverOmitted = 'content',
+  kept: NeverOmitted | null = 'content',
 ): Failure {
   return new UnsupportedField(param, why ?? lacks(target, nameAt(param)), kept);
 }
@@ -134,12 +134,13 @@ function isNeutral(request: TextRequest, setting: RequestSetting): boolean {
   return fields.at(path.split('.'))?.neutral?.test(value, request.body) ?? false;
 }
 
-function lacks(target: DialectName, what: string): string {
+export function lacks(target: DialectName, what: string): string {
   return `the ${dialectNamed(target).label} format of this model's upstream has no ${what}`;
 }
 
 /** The name of the field that a path leads to: `citations` for `messages[0].content[1].citations`. */
 function nameAt(path: string): string {
+  if (path.endsWith(']')) return 'such content';
   return path.replace(/\[\d+\]/g, '').replace(/^.*\./, '');
 }
 

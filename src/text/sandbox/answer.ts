@@ -79,7 +79,7 @@ function rejectUnsupported(request: TextRequest, { dialect }: Target): void {
   );
   const path =
     toolChoice?.type === 'native' ? pathOf(request, 'toolChoice') : (unsupported?.path ?? null);
-  if (path !== null) throw untranslatable(path, dialect, 'the sandbox cannot do this');
+  if (path !== null) throw untranslatable(path, dialect, 'the sandbox cannot do this', null);
   if (request.logprobs === true) {
     throw invalid(pathOf(request, 'logprobs'), 'the sandbox has no log probabilities');
   }

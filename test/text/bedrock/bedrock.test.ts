@@ -275,12 +275,12 @@ describe('Converse', () => {
   };
   it.each<readonly [string, FormatName, object]>([
     [
-      'has no content',
+      'has no audio',
       'chat',
       { messages: said({ type: 'input_audio', input_audio: { data: 'AAAA', format: 'wav' } }) },
     ],
     [
-      'has no parts',
+      'has no such content',
       'gemini',
       {
         contents: [

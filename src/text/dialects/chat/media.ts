@@ -7,7 +7,7 @@ import {
 } from '../../canonical/canonical.ts';
 import { dataUrl, mediaPart, sourceOf } from '../media-source.ts';
 import { dialectNamed } from '../registry.ts';
-import { untranslatable } from '../request-errors.ts';
+import { lacks, untranslatable } from '../request-errors.ts';
 
 /** Formats of audio whose media type has another name. */
 const AUDIO_TYPES: Readonly<Record<string, string>> = { mp3: 'audio/mpeg', wav: 'audio/wav' };
@@ -49,7 +49,8 @@ export function encodeMedia(part: MediaPart, from: DialectName): Json {
     case 'video':
       return { type: 'video_url', video_url: { url: urlOf(part) } };
     case 'audio': {
-      if (source.kind !== 'data') throw untranslatable(path, 'chat');
+      if (source.kind !== 'data')
+        throw untranslatable(path, 'chat', lacks('chat', 'audio by address'));
       const known = Object.keys(AUDIO_TYPES).find((name) => AUDIO_TYPES[name] === source.mediaType);
       const format = known ?? source.mediaType.replace(/^audio\//, '');
       return { type: 'input_audio', input_audio: { data: source.data, format } };
@@ -66,7 +67,7 @@ export function encodeMedia(part: MediaPart, from: DialectName): Json {
       if (source.kind === 'file' && dialectNamed(from).usesOpenaiFields) {
         return { type: 'file', file: { file_id: source.id, ...name } };
       }
-      throw untranslatable(path, 'chat');
+      throw untranslatable(path, 'chat', lacks('chat', 'documents by address'));
     }
   }
 }

@@ -10,7 +10,7 @@ import { alternatingTurns, type AlternatingTurn as Message } from '../alternatin
 import { markedBlock } from '../cache-marks.ts';
 import { callIdOnWire, callInput } from '../calls.ts';
 import type { Target } from '../dialect.ts';
-import { refuseNative, untranslatable } from '../request-errors.ts';
+import { lacks, refuseNative, untranslatable } from '../request-errors.ts';
 import { nameOnWire } from '../tool-names.ts';
 import { replayedReasoning } from './reasoning.ts';
 
@@ -99,7 +99,8 @@ function resultBlock({ callId, content, isError }: ToolResultPart, target: Targe
 
 function mediaBlock(part: MediaPart, { dialect }: Target): Json {
   const { media, source, path } = part;
-  if (media !== 'image' && media !== 'document') throw untranslatable(path, dialect);
+  if (media !== 'image' && media !== 'document')
+    throw untranslatable(path, dialect, lacks(dialect, media));
   if (source.kind === 'file') {
     throw untranslatable(path, dialect, 'this provider does not have files of other providers');
   }

@@ -17,7 +17,7 @@ import type { Target } from '../dialect.ts';
 import { dataUrl } from '../media-source.ts';
 import { nativeValue } from '../native-parts.ts';
 import { isBare } from '../reasoning-signature.ts';
-import { refuseNames, refusePrefill, untranslatable } from '../request-errors.ts';
+import { lacks, refuseNames, refusePrefill, untranslatable } from '../request-errors.ts';
 import { nameOnWire } from '../tool-names.ts';
 import { isSelfContained } from './reasoning.ts';
 
@@ -59,7 +59,7 @@ function encodePart(part: InputPart): unknown {
   if (part.type === 'native') return nativeValue(part, OWN);
   if (part.media === 'image') return markedPart(encodeImage(part), part);
   if (part.media === 'document') return markedPart(encodeFile(part), part);
-  throw untranslatable(part.path, OWN);
+  throw untranslatable(part.path, OWN, lacks(OWN, part.media));
 }
 
 /** The content of a message: a plain text if it has no other part. */
