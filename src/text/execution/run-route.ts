@@ -108,8 +108,8 @@ async function answerBySandbox(
   cancellation.addEventListener('abort', () => controller.abort(cancellation.reason));
   if (cancellation.aborted) controller.abort(cancellation.reason);
   const remaining = deadline - performance.now();
-  const late = codedFailure('total_timeout', 'the sandbox did not answer in time');
-  const timer = setTimeout(() => cancellation.abort(late), remaining);
+  const late = 'the sandbox did not answer in time';
+  const timer = setTimeout(() => cancellation.abort(codedFailure('total_timeout', late)), remaining);
   try {
     const origin = { name: target.provider };
     const conversations = conversationsOf(emulated.request);
