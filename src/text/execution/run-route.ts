@@ -109,7 +109,10 @@ async function answerBySandbox(
   if (cancellation.aborted) controller.abort(cancellation.reason);
   const remaining = deadline - performance.now();
   const late = 'the sandbox did not answer in time';
-  const timer = setTimeout(() => cancellation.abort(codedFailure('total_timeout', late)), remaining);
+  const timer = setTimeout(
+    () => cancellation.abort(codedFailure('total_timeout', late)),
+    remaining,
+  );
   try {
     const origin = { name: target.provider };
     const conversations = conversationsOf(emulated.request);

@@ -248,7 +248,7 @@ const MESSAGES_ROWS: readonly Row[] = [
   ['stop_sequences[1]', 2, 'received 2'],
   ['stream', 'yes', 'expected true or false, received "yes"'],
   ['system', 5, 'expected a text or a list of text blocks, received 5'],
-  ['system', [{ type: 'image' }], 'expected text, received "image"', 'system[0].type'],
+  ['system', [{ type: 'image' }], 'expected one of text, received "image"', 'system[0].type'],
   ['tools', {}, 'expected a list of tools, received an object'],
   ['tools[0].name', undefined, 'is required: a name'],
   ['tools[0].input_schema', undefined, 'is required: an object'],
