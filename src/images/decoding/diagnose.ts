@@ -43,7 +43,8 @@ export async function diagnose(error: unknown, input: ImageInput): Promise<Failu
     const message = 'this image needs more memory than it may use';
     return fileFailure('work_exceeds_memory', message, error);
   }
-  const again = await decodingError(input, format);
+  // Drawing an SVG image again could take as long as the deadline allows.
+  const again = /^svgload_buffer: /m.test(text) ? error : await decodingError(input, format);
   if (again === null) {
     return fileFailure('processing_failed', firstLine(text), error);
   }

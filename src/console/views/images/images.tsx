@@ -28,8 +28,7 @@ export default function Images({ place, session }: ViewProps) {
     <>
       <h1>Images</h1>
       <p class="muted">
-        Convert, resize and inspect images on this server. They go nowhere else, and it costs no
-        credits.
+        Convert, resize and inspect images here. Images stay on this server, and cost no credits.
       </p>
       {session.account.plan === 'free' && (
         <p class="notice warn">
