@@ -38,7 +38,8 @@ export function blurHash(
   across: number,
   down: number,
 ): string {
-  const light = Float64Array.from(data, (level) => LINEAR_BY_LEVEL[level]!);
+  const light = new Float64Array(data.length);
+  for (let at = 0; at < light.length; at += 1) light[at] = LINEAR_BY_LEVEL[data[at]!]!;
   const columns = wavesOf(width, across);
   const [average, ...waves] = wavesOf(height, down).flatMap((row, y) =>
     columns.map((column, x) => strengthOf(light, column, row, x + y === 0 ? 1 : 2)),
@@ -54,16 +55,16 @@ export function blurHash(
 
 /** Red, green and blue of a component. */
 function strengthOf(light: Float64Array, column: Float64Array, row: Float64Array, factor: number) {
-  const sums = [0, 0, 0];
-  column.forEach((horizontal, x) => {
-    row.forEach((vertical, y) => {
-      const basis = factor * horizontal * vertical;
+  let [red, green, blue] = [0, 0, 0];
+  for (let x = 0; x < column.length; x += 1) {
+    for (let y = 0; y < row.length; y += 1) {
+      const basis = factor * column[x]! * row[y]!;
       const at = 4 * (y * column.length + x);
-      for (let channel = 0; channel < 3; channel += 1) {
-        sums[channel]! += basis * light[at + channel]!;
-      }
-    });
-  });
+      red += basis * light[at]!;
+      green += basis * light[at + 1]!;
+      blue += basis * light[at + 2]!;
+    }
+  }
   const share = 1 / (column.length * row.length);
-  return sums.map((sum) => sum * share);
+  return [red * share, green * share, blue * share];
 }
