@@ -50,32 +50,19 @@ export function assign({ size, places, weight }: Points, clusters: Clusters): nu
   return sum;
 }
 
-export function moveToMeans(points: Points, clusters: Clusters): void {
-  move(points, clusters, false);
-}
-
 /** Smallest distance, which avoids an infinite weight; a third of one 8-bit level. */
 const SOFTENING = 1e-3;
 
 /**
- * One step of Weiszfeld's iteration towards the geometric median: a mean in which each point
- * pulls by its weight over its distance. (E. Weiszfeld, "Sur le point pour lequel la somme des
- * distances de n points donnés est minimum", 1937.)
- */
-export function moveToMedians(points: Points, clusters: Clusters): void {
-  move(points, clusters, true);
-}
-
-/**
- * Moves centres to weighted means; a cluster without points keeps its centre.
+ * Moves centres to the weighted means of their points; a cluster without points keeps its centre.
  *
- * @param nearest whether the weight of a point is divided by its distance from the centre
+ * @param to `medians` is one step of Weiszfeld's iteration towards the geometric median: a mean in which each point pulls
+ *   by its weight over its distance. (E. Weiszfeld, "Sur le point pour lequel la somme des distances de n points donnés
+ *   est minimum", 1937.)
  */
-function move(
-  { size, places, weight }: Points,
-  { count, centres, labels }: Clusters,
-  nearest: boolean,
-): void {
+export function move(points: Points, clusters: Clusters, to: 'means' | 'medians'): void {
+  const { size, places, weight } = points;
+  const { count, centres, labels } = clusters;
   const sums = new Float64Array(count * 4);
   for (let point = 0; point < size; point += 1) {
     const cluster = labels[point]!;
@@ -83,7 +70,7 @@ function move(
     const y = places[point * 3 + 1]!;
     const z = places[point * 3 + 2]!;
     let pull = weight[point]!;
-    if (nearest) {
+    if (to === 'medians') {
       const square =
         (centres[cluster * 3]! - x) ** 2 +
         (centres[cluster * 3 + 1]! - y) ** 2 +
@@ -116,7 +103,7 @@ const MIN_GAIN = 1e-10;
  * Returns false if no split gains; then only the centres have moved to their means.
  */
 export function split(points: Points, clusters: Clusters): boolean {
-  moveToMeans(points, clusters);
+  move(points, clusters, 'means');
   const axes = longestAxes(points, clusters);
   const slices = slicePoints(points, clusters, axes);
   let best = { cluster: -1, slice: -1, gain: MIN_GAIN };
@@ -125,21 +112,33 @@ export function split(points: Points, clusters: Clusters): boolean {
     if (gain > best.gain) best = { cluster, slice, gain };
   }
   if (best.cluster < 0) return false;
-  for (let point = 0; point < points.size; point += 1) {
-    if (clusters.labels[point] !== best.cluster) continue;
-    if (slices.ofPoint[point]! > best.slice) clusters.labels[point] = clusters.count;
-  }
+  relabel(clusters, slices, best);
   clusters.count += 1;
-  moveToMeans(points, clusters);
+  move(points, clusters, 'means');
   return true;
+}
+
+/** Gives the points above a slice of a cluster to a new one. */
+function relabel({ labels, count }: Clusters, { ofPoint }: Slices, best: Split): void {
+  for (let point = 0; point < labels.length; point += 1) {
+    if (labels[point] === best.cluster && ofPoint[point]! > best.slice) labels[point] = count;
+  }
 }
 
 /** A unit vector for each cluster and the standard deviation along it. Centres must be means. */
 function longestAxes(points: Points, clusters: Clusters): Float64Array {
-  const { places, weight } = points;
-  const { centres, labels, count } = clusters;
+  const moments = momentsOf(points, clusters);
+  const axes = new Float64Array(clusters.count * 4);
+  for (let cluster = 0; cluster < clusters.count; cluster += 1) {
+    axes.set(longestAxis(moments.subarray(cluster * 7, cluster * 7 + 7)), cluster * 4);
+  }
+  return axes;
+}
+
+/** Six second moments of each cluster's points, and their weight. */
+function momentsOf({ size, places, weight }: Points, { centres, labels, count }: Clusters) {
   const moments = new Float64Array(count * 7);
-  for (let point = 0; point < points.size; point += 1) {
+  for (let point = 0; point < size; point += 1) {
     const pull = weight[point]!;
     const cluster = labels[point]!;
     const x = places[point * 3]! - centres[cluster * 3]!;
@@ -154,28 +153,29 @@ function longestAxes(points: Points, clusters: Clusters): Float64Array {
     moments[at + 5]! += pull * z * z;
     moments[at + 6]! += pull;
   }
-  const axes = new Float64Array(count * 4);
-  for (let cluster = 0; cluster < count; cluster += 1) {
-    axes.set(longestAxis(moments.subarray(cluster * 7, cluster * 7 + 7)), cluster * 4);
-  }
-  return axes;
+  return moments;
 }
 
 /** The first principal axis, by power iteration, from the six second moments and their weight. */
-function longestAxis(moments: Float64Array): [number, number, number, number] {
+function longestAxis(moments: Float64Array): readonly number[] {
   const [xx = 0, xy = 0, xz = 0, yy = 0, yz = 0, zz = 0, weight = 0] = moments;
   // The column of the widest coordinate is never perpendicular to the longest axis.
   let [x, y, z] = xx >= yy && xx >= zz ? [xx, xy, xz] : yy >= zz ? [xy, yy, yz] : [xz, yz, zz];
   let length = Math.hypot(x, y, z);
   for (let round = 0; round < 12 && length > 0; round += 1) {
-    [x, y, z] = [x / length, y / length, z / length];
-    [x, y, z] = [xx * x + xy * y + xz * z, xy * x + yy * y + yz * z, xz * x + yz * y + zz * z];
+    const across = x / length;
+    const along = y / length;
+    const through = z / length;
+    x = xx * across + xy * along + xz * through;
+    y = xy * across + yy * along + yz * through;
+    z = xz * across + yz * along + zz * through;
     length = Math.hypot(x, y, z);
   }
   if (length === 0 || weight === 0) return [0, 0, 0, 0];
   return [x / length, y / length, z / length, Math.sqrt(length / weight)];
 }
 
+type Split = Record<'cluster' | 'slice', number>;
 type Slices = ReturnType<typeof slicePoints>;
 
 function slicePoints(points: Points, clusters: Clusters, axes: Float64Array) {

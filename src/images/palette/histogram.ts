@@ -1,9 +1,7 @@
 import { oklabFromSrgb } from './oklab.ts';
 
-/** Bits per channel: 32 levels each, 32,768 bins, of which a photograph fills a few thousand. */
-const BITS = 5;
-const SHIFT = 8 - BITS;
-const BINS = 1 << (3 * BITS);
+/** Bins of five bits per channel, of which a photograph fills a few thousand. */
+const BINS = 1 << 15;
 
 /** Share of an image above which a colour is flat. */
 const FLAT_SHARE = 0.02;
@@ -28,7 +26,7 @@ const SPECKS_SHARE = 1 / 64;
  * The colours of an image, with one entry per filled bin in the order of the bins: the same pixels in any
  * order have the same histogram.
  */
-export type Histogram = ReturnType<typeof gather>;
+export type Histogram = ReturnType<typeof gather>['histogram'];
 
 /** Tables of one count, kept because allocating 1.5 MB for each image made the collector run as long as the count. */
 const TABLES = {
@@ -45,43 +43,53 @@ const TABLES = {
  * last pixel do not count.
  */
 export function colourHistogram(pixels: Uint8Array): Histogram {
-  const end = pixels.length - (pixels.length % 4);
-  const { sums, candidate, lead, votes } = TABLES;
   for (const table of Object.values(TABLES)) table.fill(0);
-  for (let offset = 0; offset < end; offset += 4) {
+  const filled = addPixels(pixels, TABLES);
+  countVotes(pixels, TABLES);
+  const { histogram, means } = gather(Int32Array.from(filled).sort(), TABLES);
+  place(means, histogram.places);
+  removeBlends(histogram, means);
+  return histogram;
+}
+
+// Each loop over pixels or bins is a function of its own: V8 compiles it while the first image is counted.
+
+/** @returns the filled bins */
+function addPixels(pixels: Uint8Array, { sums, candidate, lead }: typeof TABLES): number[] {
+  const filled: number[] = [];
+  for (let offset = 0; offset + 3 < pixels.length; offset += 4) {
     if (pixels[offset + 3]! < 128) continue;
-    const red = pixels[offset]!;
-    const green = pixels[offset + 1]!;
-    const blue = pixels[offset + 2]!;
-    const bin = binOf(red, green, blue);
+    const colour = (pixels[offset]! << 16) | (pixels[offset + 1]! << 8) | pixels[offset + 2]!;
+    const bin = binOf(colour);
     const at = bin * 4;
+    if (sums[at] === 0) filled.push(bin);
     sums[at]! += 1;
-    sums[at + 1]! += red;
-    sums[at + 2]! += green;
-    sums[at + 3]! += blue;
-    const colour = (red << 16) | (green << 8) | blue;
+    sums[at + 1]! += colour >> 16;
+    sums[at + 2]! += (colour >> 8) & 255;
+    sums[at + 3]! += colour & 255;
     if (lead[bin] === 0) candidate[bin] = colour;
     lead[bin]! += candidate[bin] === colour ? 1 : -1;
   }
-  // The vote has a candidate even without a majority, so that its pixels must be counted.
-  for (let offset = 0; offset < end; offset += 4) {
+  return filled;
+}
+
+/** Counts the pixels of each bin's candidate, because the majority vote has one even without a majority. */
+function countVotes(pixels: Uint8Array, { candidate, votes }: typeof TABLES): void {
+  for (let offset = 0; offset + 3 < pixels.length; offset += 4) {
     if (pixels[offset + 3]! < 128) continue;
-    const red = pixels[offset]!;
-    const green = pixels[offset + 1]!;
-    const blue = pixels[offset + 2]!;
-    const bin = binOf(red, green, blue);
-    if (candidate[bin] === ((red << 16) | (green << 8) | blue)) votes[bin] = votes[bin]! + 1;
+    const colour = (pixels[offset]! << 16) | (pixels[offset + 1]! << 8) | pixels[offset + 2]!;
+    const bin = binOf(colour);
+    if (candidate[bin] === colour) votes[bin]! += 1;
   }
-  return gather(sums, candidate, votes);
 }
 
-function binOf(red: number, green: number, blue: number): number {
-  return ((red >> SHIFT) << (2 * BITS)) | ((green >> SHIFT) << BITS) | (blue >> SHIFT);
+/** The upper five bits of each channel. */
+function binOf(colour: number): number {
+  return ((colour >> 9) & 0x7c00) | ((colour >> 6) & 0x3e0) | ((colour >> 3) & 0x1f);
 }
 
-function gather(sums: Float64Array, candidate: Int32Array, votes: Float64Array) {
-  let size = 0;
-  for (let bin = 0; bin < BINS; bin += 1) if (sums[bin * 4]! > 0) size += 1;
+function gather(bins: Int32Array, { sums, candidate, votes }: typeof TABLES) {
+  const size = bins.length;
   const histogram = {
     /** Filled bins. */
     size,
@@ -99,16 +107,11 @@ function gather(sums: Float64Array, candidate: Int32Array, votes: Float64Array) 
     flatWeight: new Float64Array(size),
   };
   const means = new Float64Array(size * 3);
-  let index = 0;
-  for (let bin = 0; bin < BINS; bin += 1) {
+  for (let index = 0; index < size; index += 1) {
+    const bin = bins[index]!;
     const weight = sums[bin * 4]!;
-    if (weight === 0) continue;
-    const red = sums[bin * 4 + 1]! / weight;
-    const green = sums[bin * 4 + 2]! / weight;
-    const blue = sums[bin * 4 + 3]! / weight;
-    means.set([red, green, blue], index * 3);
-    const { lightness, a, b } = oklabFromSrgb({ red, green, blue });
-    histogram.places.set([lightness, a, b], index * 3);
+    for (let channel = 0; channel < 3; channel += 1)
+      means[index * 3 + channel] = sums[bin * 4 + 1 + channel]! / weight;
     histogram.total += weight;
     histogram.weight[index] = weight;
     histogram.genuine[index] = weight;
@@ -116,10 +119,19 @@ function gather(sums: Float64Array, candidate: Int32Array, votes: Float64Array) 
       histogram.flat[index] = candidate[bin]!;
       histogram.flatWeight[index] = votes[bin]!;
     }
-    index += 1;
   }
-  removeBlends(histogram, means);
-  return histogram;
+  return { histogram, means };
+}
+
+/** Converts colours to OKLab: lightness, a and b from red, green and blue. */
+function place(means: Float64Array, places: Float64Array): void {
+  for (let at = 0; at < means.length; at += 3) {
+    const [red, green, blue] = [means[at]!, means[at + 1]!, means[at + 2]!];
+    const { lightness, a, b } = oklabFromSrgb({ red, green, blue });
+    places[at] = lightness;
+    places[at + 1] = a;
+    places[at + 2] = b;
+  }
 }
 
 /**

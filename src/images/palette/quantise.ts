@@ -1,12 +1,4 @@
-import {
-  assign,
-  type Clusters,
-  clusterWeights,
-  moveToMeans,
-  moveToMedians,
-  type Points,
-  split,
-} from './clusters.ts';
+import { assign, type Clusters, clusterWeights, move, type Points, split } from './clusters.ts';
 import { colourHistogram, type Histogram } from './histogram.ts';
 import { oklabFromSrgb, srgbFromOklab } from './oklab.ts';
 
@@ -32,15 +24,17 @@ const STEPS = 10_000;
  */
 export function quantise(pixels: Uint8Array, count: number): Swatch[] {
   const histogram = colourHistogram(pixels);
-  const genuine = { ...histogram, weight: histogram.genuine };
+  const genuine = pointsOf(histogram, histogram.genuine);
   const clusters = clusterPoints(genuine, count);
   mergeNear(genuine, clusters, MERGE_DISTANCE);
   const colours = representatives(histogram, clusters);
   return proportions(pixelsOf(histogram, colours), histogram.total);
 }
 
-/** Moves every centre to the mean or median of its points. */
-type Move = (points: Points, clusters: Clusters) => void;
+/** Points of one shape, whatever their weights: V8 compiles the loops over them once. */
+function pointsOf({ size, places }: Histogram, weight: Float64Array): Points {
+  return { size, places, weight };
+}
 
 /** Rounds after each split, which lead to better results than more rounds at the end. */
 const ROUNDS_BETWEEN = 3;
@@ -64,12 +58,12 @@ function clusterPoints(points: Points, most: number): Clusters {
   };
   if (!points.weight.some((weight) => weight > 0)) return clusters;
   clusters.count = 1;
-  moveToMeans(points, clusters);
+  move(points, clusters, 'means');
   while (clusters.count < most && split(points, clusters)) {
-    iterate(points, clusters, moveToMeans, ROUNDS_BETWEEN);
+    iterate(points, clusters, 'means', ROUNDS_BETWEEN);
   }
-  iterate(points, clusters, moveToMeans, ROUNDS_OF_MEANS);
-  iterate(points, clusters, moveToMedians, ROUNDS_OF_MEDIANS);
+  iterate(points, clusters, 'means', ROUNDS_OF_MEANS);
+  iterate(points, clusters, 'medians', ROUNDS_OF_MEDIANS);
   return clusters;
 }
 
@@ -79,8 +73,10 @@ function mergeNear(points: Points, clusters: Clusters, distance: number): void {
     const weights = clusterWeights(points, clusters);
     const pair = nearestPair(clusters);
     if (pair === null || pair.distance >= distance) return;
-    remove(clusters, weights[pair.one]! < weights[pair.other]! ? pair.one : pair.other);
-    iterate(points, clusters, moveToMedians, ROUNDS_OF_MEDIANS);
+    const lesser = weights[pair.one]! < weights[pair.other]! ? pair.one : pair.other;
+    clusters.centres.copyWithin(lesser * 3, (lesser + 1) * 3, clusters.count * 3);
+    clusters.count -= 1;
+    iterate(points, clusters, 'medians', ROUNDS_OF_MEDIANS);
   }
 }
 
@@ -100,16 +96,11 @@ function nearestPair(clusters: Clusters): { one: number; other: number; distance
   return nearest;
 }
 
-function remove(clusters: Clusters, cluster: number): void {
-  clusters.centres.copyWithin(cluster * 3, (cluster + 1) * 3, clusters.count * 3);
-  clusters.count -= 1;
-}
-
 /** Alternates assignment and moves until the improvement is too small. Ends with an assignment. */
-function iterate(points: Points, clusters: Clusters, move: Move, rounds: number): void {
+function iterate(points: Points, clusters: Clusters, to: 'means' | 'medians', rounds: number) {
   let before = assign(points, clusters);
   for (let round = 0; round < rounds; round += 1) {
-    move(points, clusters);
+    move(points, clusters, to);
     const cost = assign(points, clusters);
     if (before - cost <= MIN_IMPROVEMENT * before) return;
     before = cost;
@@ -119,7 +110,7 @@ function iterate(points: Points, clusters: Clusters, move: Move, rounds: number)
 /** The distinct colours (0xrrggbb) of the clusters that have weight. */
 function representatives(histogram: Histogram, clusters: Clusters): number[] {
   const { centres, count, labels } = clusters;
-  const weights = clusterWeights({ ...histogram, weight: histogram.genuine }, clusters);
+  const weights = clusterWeights(pointsOf(histogram, histogram.genuine), clusters);
   const colours = new Set<number>();
   for (let cluster = 0; cluster < count; cluster += 1) {
     if (weights[cluster] === 0) continue;
@@ -151,8 +142,9 @@ function pixelsOf(histogram: Histogram, colours: readonly number[]): Map<number,
     centres: Float64Array.from(centres),
     labels: new Uint8Array(histogram.size),
   };
-  assign(histogram, nearest);
-  const weights = clusterWeights(histogram, nearest);
+  const points = pointsOf(histogram, histogram.weight);
+  assign(points, nearest);
+  const weights = clusterWeights(points, nearest);
   return new Map(colours.map((colour, index) => [colour, weights[index]!]));
 }
 
