@@ -45,6 +45,15 @@ const LOST = { seed: 7, temperature: 1.5, logit_bias: { 5: 1 }, verbosity: 'low'
 const chat = (model: string, more: object, ...play: Script[]) =>
   ask(gateway(), 'chat', model, more, play.length > 0 ? { play } : {});
 
+it.each(['chat', 'messages'] as const)('the schema of a result is described to %s', async (to) => {
+  const tool = { type: 'function', name: 'f', output_schema: { type: 'string' } };
+  const { sent } = await ask(gateway(), 'responses', modelTo(to), { tools: [tool] });
+  const described = 'Schema of the result: {"type":"string"}';
+  expect(sent).toMatchObject({
+    tools: [expect.toSatisfy((one) => JSON.stringify(one).includes(JSON.stringify(described)))],
+  });
+});
+
 describe('onUnsupported', () => {
   const user = (name: string) => ({ role: 'user', name, content: 'Hi' });
 
@@ -205,7 +214,7 @@ const NESTED: Readonly<Record<DialectName, Readonly<Record<string, object>>>> = 
     'input[].content[].file_url': { types: ['input_file'], upstreams: 'all' },
     'input[].caller': { class: 'advice' },
     'input[].operation': { types: ['apply_patch_call'], upstreams: 'same format' },
-    'tools[].output_schema': { types: ['function'], upstreams: 'same format' },
+    'tools[].output_schema': { types: ['function'], upstreams: 'all' },
     'tools[].vector_store_ids': { types: ['file_search'], upstreams: 'same format' },
   },
   messages: {

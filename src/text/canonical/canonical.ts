@@ -161,12 +161,14 @@ export interface Tool extends Cacheable {
 }
 
 /** A function with its members as a client declares them. @param own valid by its schema */
-export function functionOf(path: string, own: Json): Tool {
+export function functionOf(path: string, own: Json, result?: unknown): Tool {
+  const words = [own['description'], `Schema of the result: ${JSON.stringify(result)}`];
+  const description = result ? words.filter(Boolean).join('\n\n') : own['description'];
   return {
     type: 'tool',
     path,
     name: own['name'] as string,
-    description: (own['description'] ?? null) as string | null,
+    description: (description ?? null) as string | null,
     parameters: (own['parameters'] ?? null) as Json | null,
     strict: (own['strict'] ?? null) as boolean | null,
   };

@@ -22,12 +22,10 @@ export const SHARED_LABELS = [
   'user',
 ] as const;
 
+type Stop = string | readonly string[] | null | undefined;
+
 /** The stop sequences of chat and legacy completions. */
-export function stopOf({
-  stop,
-}: {
-  readonly stop?: string | readonly string[] | null | undefined;
-}): readonly string[] | null {
+export function stopOf({ stop }: { stop?: Stop }): readonly string[] | null {
   if (typeof stop === 'string') return [stop];
   return stop && stop.length > 0 ? stop : null;
 }

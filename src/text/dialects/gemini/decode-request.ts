@@ -120,18 +120,14 @@ function toolsOf({ tools, toolConfig }: GeminiRequest): readonly (Tool | NativeP
     );
     const declared = (functionDeclarations ?? []).map((own, number): Tool | NativePart => {
       const at = `${path}.functionDeclarations[${number}]`;
-      const { name, parameters, parametersJsonSchema, response, responseJsonSchema, ...rest } = own;
-      const { description, ...others } = rest;
-      const [unknown] = Object.keys(others).filter((key) => others[key] !== null);
+      const { name, description, parameters, parametersJsonSchema, ...others } = own;
+      const { response, responseJsonSchema, ...rest } = others;
+      const [unknown] = Object.keys(rest).filter((key) => rest[key] !== null);
       if (unknown !== undefined) return nativePart('gemini', `${at}.${unknown}`, own);
+      const schema = parametersJsonSchema ?? (parameters ? fromOpenApi(parameters) : null);
       const result = responseJsonSchema ?? (response && fromOpenApi(response));
-      const words = [description, result && `Schema of the result: ${JSON.stringify(result)}`];
-      return functionOf(at, {
-        name,
-        description: words.filter(Boolean).join('\n\n') || null,
-        parameters: parametersJsonSchema ?? (parameters ? fromOpenApi(parameters) : null),
-        strict: mode === 'VALIDATED' ? true : null,
-      });
+      const strict = mode === 'VALIDATED' ? true : null;
+      return functionOf(at, { name, description, parameters: schema, strict }, result);
     });
     return [...declared, ...native];
   });

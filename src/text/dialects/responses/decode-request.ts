@@ -36,7 +36,7 @@ function collectAll(body: Json, findings: Findings): void {
 
 function decodeTool(value: Json, path: string, findings: Findings): Tool {
   collectRest(OWN, functionTool, value, path, findings);
-  return functionOf(path, value);
+  return functionOf(path, value, value['output_schema']);
 }
 
 /** The tools of a request, and those that items of its input add. */

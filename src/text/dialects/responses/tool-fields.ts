@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { openChoiceBy } from '../../../schema/choice.ts';
+import { openChoiceBy, openObject } from '../../../schema/choice.ts';
 import { isObject, objectsOf } from '../../../schema/untrusted.ts';
 import { byType, fieldTable, gated, object } from '../field-table.ts';
 import { advice, content, meaning, native, read } from '../fields.ts';
@@ -47,7 +47,7 @@ export const functionTool = fieldTable({
     neutral: directCaller,
   }),
   ...LOADING,
-  output_schema: native('JSON Schema of the results.'),
+  output_schema: meaning('JSON Schema of the results.', { value: openObject({}) }),
 });
 
 const nested: Check = (value, found, owner) => tools(value, found, owner);
