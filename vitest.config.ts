@@ -114,8 +114,8 @@ export default defineConfig({
     ],
     globalSetup: ['test/build.setup.ts'],
     sequence: { sequencer: LongestFirst },
-    // Many files wait for timeouts, fsync and processes that they start: with one worker per core, cores
-    // would be idle.
-    maxWorkers: availableParallelism() + 4,
+    // Many files wait for timeouts, fsync and processes that they start: with one worker per core, cores would be
+    // idle. Each worker loads the modules again.
+    maxWorkers: availableParallelism() + 2,
   },
 });

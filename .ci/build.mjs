@@ -76,8 +76,8 @@ await mergeChunks(built[0].metafile, {
   groups: {
     images: ['workers/image.ts'],
     commands: ['src/cli/main.ts', 'src/cli/batch/image-run.ts'],
-  // What any other command loads to find itself.
-  others: ['src/cli/commands.ts'],
+    // What any other command loads to find itself.
+    others: ['src/cli/commands.ts'],
   },
   // No other command reads the code of the daemon.
   alone: { daemon: ['src/cli/daemon/serve-run.ts', 'src/cli/daemon/with-run.ts'] },
