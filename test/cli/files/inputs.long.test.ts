@@ -88,7 +88,7 @@ describe('input files', () => {
     const { status, stderr } = await resident(['hash', '-z.jpg'], { cwd });
     expect({ status, stderr }).toEqual({
       status: 2,
-      stderr: "oriel: unknown option '-z.jpg'\n(see --help)\n",
+      stderr: "oriel: unknown option '-z.jpg'; ./-z.jpg names a file\n(see --help)\n",
     });
   });
 
