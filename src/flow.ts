@@ -19,7 +19,8 @@ export function rethrowAfter(undo: () => unknown): (error: unknown) => Promise<n
 export function oneByOne(): <Result>(work: () => Promise<Result>) => Promise<Result> {
   let last: Promise<unknown> = Promise.resolve();
   return (work) => {
-    const working = last.then(work);
+    // Without the result of the call before.
+    const working = last.then(() => work());
     last = working.catch(() => {});
     return working;
   };

@@ -253,9 +253,9 @@ it('usage errors exit with 2', async () => {
   const lines: [args: string[], said: string][] = [
     [['generate', '  '], 'a prompt is required'],
     [words`generate x --n 11`, '--n: expected an integer from 1 to 10'],
-    [words`generate x --no-wait --out a`, '--no-wait and --out exclude'],
+    [words`generate x --no-wait --out a`, '--no-wait and --out cannot be combined'],
     [['edit', 'a.png'], '--prompt is required: a text'],
-    [words`task x --callbacks --wait`, '--callbacks and --wait exclude'],
+    [words`task x --callbacks --wait`, '--callbacks and --wait cannot be combined'],
     [words`tasks --status done`, '--status: expected one of pending, processing'],
   ];
   const runs = await Promise.all(lines.map(async ([args]) => resident(args)));
