@@ -115,7 +115,7 @@ export default defineConfig({
     globalSetup: ['test/build.setup.ts'],
     sequence: { sequencer: LongestFirst },
     // Many files wait for timeouts, fsync and processes that they start: with one worker per core, cores would be
-    // idle. With four workers on two cores, CI left them idle for a fifth of the time.
-    maxWorkers: availableParallelism() + 6,
+    // idle. Each worker loads the modules again: six more than cores took CI 31 minutes of CPU, two more 28.
+    maxWorkers: availableParallelism() + 2,
   },
 });
