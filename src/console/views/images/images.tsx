@@ -52,7 +52,7 @@ interface WorkbenchProps {
 function Workbench({ store, all, place }: WorkbenchProps) {
   useChanges(store.changes);
   const { state } = store;
-  const { items, shown, halt, restUntil } = state;
+  const { items, shown, halt, pausedUntil } = state;
   const named = all.find(({ name }) => name === place.rest);
   const isBare = place.rest === '' && place.query.size === 0;
   const last = isBare ? all.find(({ name }) => name === store.last) : undefined;
@@ -87,10 +87,10 @@ function Workbench({ store, all, place }: WorkbenchProps) {
         <DropZone store={store} isSmall={items.length > 0} />
         <OptionForm {...{ store, state, all, operation, draft, onDraft }} />
         <div class="stack">
-          {restUntil !== null && (
+          {pausedUntil !== null && (
             <p class="notice" role="status">
               The server is busy or the limit of requests is reached. Work continues by itself at{' '}
-              {formatTime(restUntil / 1000)}.
+              {formatTime(pausedUntil / 1000)}.
             </p>
           )}
           {halt && halt.status !== 400 && (

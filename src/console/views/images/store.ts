@@ -33,7 +33,7 @@ export interface ImagesState {
   /** Why the remaining files were not sent. */
   readonly halt: ApiError | null;
   /** Milliseconds since the epoch until which the server asked to wait. */
-  readonly restUntil: number | null;
+  readonly pausedUntil: number | null;
 }
 
 /** Files that are sent at once; browsers open six connections to a server. */
@@ -49,10 +49,10 @@ export const MAX_ITEMS = 1000;
 const MAX_FILE_BYTES = 30 * 1024 * 1024;
 
 /** Milliseconds to wait after 429 and 503 without Retry-After, and how often for one file. */
-const REST_MS = 5000;
-const MAX_RESTS = 10;
+const PAUSE_MS = 5000;
+const MAX_PAUSES = 10;
 
-const NEW_STATE: ImagesState = { items: [], shown: null, halt: null, restUntil: null };
+const NEW_STATE: ImagesState = { items: [], shown: null, halt: null, pausedUntil: null };
 
 export function jobOf(operation: Operation, { values, files }: Draft): Job {
   const named = Object.entries(files).flatMap(([name, list]) =>
@@ -78,10 +78,10 @@ export class ImagesStore {
   state = NEW_STATE;
   readonly changes = new Listeners();
   readonly #running = new Map<number, AbortController>();
-  readonly #rests = new Map<number, number>();
+  readonly #pauses = new Map<number, number>();
   #job: Job | null = null;
   #nextId = 1;
-  #restTimer: ReturnType<typeof setTimeout> | undefined;
+  #pauseTimer: ReturnType<typeof setTimeout> | undefined;
   #renderTimer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(account: string) {
@@ -150,7 +150,7 @@ export class ImagesStore {
   start(job: Job, ids: readonly number[]): void {
     this.#job = job;
     const started = new Set(ids);
-    for (const id of ids) this.#rests.delete(id);
+    for (const id of ids) this.#pauses.delete(id);
     this.#set({
       halt: null,
       items: this.state.items.map((item) =>
@@ -170,17 +170,17 @@ export class ImagesStore {
 
   /** Stops all files that are not ready. @param halt the reason, if it is not the reader's wish */
   stop(halt: ApiError | null = null): void {
-    clearTimeout(this.#restTimer);
+    clearTimeout(this.#pauseTimer);
     this.#set({
       halt,
-      restUntil: null,
+      pausedUntil: null,
       items: this.state.items.map((item) => (isBusy(item) ? { ...item, state: 'idle' } : item)),
     });
     for (const controller of this.#running.values()) controller.abort();
   }
 
   #pump(): void {
-    if (this.state.restUntil !== null) return;
+    if (this.state.pausedUntil !== null) return;
     while (this.#running.size < CONCURRENCY) {
       const next = this.state.items.find(
         ({ id, state }) => state === 'waiting' && !this.#running.has(id),
@@ -216,10 +216,10 @@ export class ImagesStore {
     const failure = apiErrorOf(error);
     const { status, param, retryAfter } = failure;
     if (status === 429 || status === 503) {
-      const rests = (this.#rests.get(id) ?? 0) + 1;
-      this.#rests.set(id, rests);
-      if (rests <= MAX_RESTS) {
-        this.#rest(retryAfter === null ? REST_MS : retryAfter * 1000);
+      const pauses = (this.#pauses.get(id) ?? 0) + 1;
+      this.#pauses.set(id, pauses);
+      if (pauses <= MAX_PAUSES) {
+        this.#pause(retryAfter === null ? PAUSE_MS : retryAfter * 1000);
         return { state: 'waiting', share: 0 };
       }
     }
@@ -234,14 +234,14 @@ export class ImagesStore {
     return { state: 'failed', error: failure };
   }
 
-  #rest(milliseconds: number): void {
-    const until = Math.max(this.state.restUntil ?? 0, Date.now() + milliseconds);
-    clearTimeout(this.#restTimer);
-    this.#restTimer = setTimeout(() => {
-      this.#set({ restUntil: null });
+  #pause(milliseconds: number): void {
+    const until = Math.max(this.state.pausedUntil ?? 0, Date.now() + milliseconds);
+    clearTimeout(this.#pauseTimer);
+    this.#pauseTimer = setTimeout(() => {
+      this.#set({ pausedUntil: null });
       this.#pump();
     }, until - Date.now());
-    this.#set({ restUntil: until });
+    this.#set({ pausedUntil: until });
   }
 }
 
