@@ -1,13 +1,16 @@
 import { hash } from 'node:crypto';
+import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { FileErrorCode } from '../../error-codes.ts';
 import { Failure } from '../../failure.ts';
 import { FairSemaphore } from '../../fair-semaphore.ts';
+import { sniff } from '../../images/decoding/sniff.ts';
 import { FORMATS } from '../../images/formats.ts';
 import { remember } from '../../maps.ts';
-import type { FileError } from '../../operations/definition/job.ts';
+import type { FileError, Source } from '../../operations/definition/job.ts';
 import { run } from '../../operations/recipe/run.ts';
 import { choosesFormat, readSteps } from '../../operations/recipe/url-steps.ts';
+import { readAt } from '../../store/files.ts';
 import { limitsOf } from '../batch/response.ts';
 import { warnRarely } from '../observability/log.ts';
 import type { AppContext } from '../request/app-context.ts';
@@ -85,19 +88,19 @@ export class ImageUrls {
   }
 
   async #render(steps: string, format: string, found: FoundSource): Promise<Rendered> {
-    const options = readSteps(steps, format);
+    const named = readSteps(steps, format === 'shown' ? 'source' : format);
     const { batch, images } = this.#context.config;
     const deadline = Math.min(batch.deadline, images.timeout);
     const limits = { ...limitsOf(batch), deadline };
     const { source, release } = await found.open();
     try {
+      const isHidden = format === 'shown' && HIDDEN.has(await formatOf(source).catch(() => null));
+      const options = isHidden ? readSteps(steps, 'png') : named;
       const end = await takeTurn(this.#renders, found.owner, AbortSignal.timeout(images.timeout));
       const job = { operation: run.name, options, source, limits };
       const result = await this.#context.pool.run(job, { client: CLIENT }).finally(end);
       if (!result.ok) throw failureOf(result.error);
       const { bytes, sha256, format: made } = result.images![0]!;
-      // A client that names no format may be unable to show AVIF, JPEG XL and TIFF.
-      if (format === 'shown' && !SHOWN.test(made)) return await this.#render(steps, 'png', found);
       const expiresAt = Date.now() + images.maxAge;
       return { bytes: Buffer.from(bytes), mediaType: FORMATS[made].mediaType, sha256, expiresAt };
     } finally {
@@ -106,8 +109,19 @@ export class ImageUrls {
   }
 }
 
-/** Formats that all clients show. */
-const SHOWN = /^(jpeg|png|gif|webp)$/;
+/** Formats that a client may be unable to show if it names none. */
+const HIDDEN: ReadonlySet<string | null> = new Set(['avif', 'jxl', 'tiff']);
+
+/** The format of a source by its first bytes; null if it is no image that Oriel reads. */
+async function formatOf(source: Source): Promise<string | null> {
+  const handle = 'path' in source ? await open(source.path) : null;
+  try {
+    const sniffed = sniff('path' in source ? await readAt(handle!, 0, 512) : source.bytes);
+    return sniffed && 'format' in sniffed ? sniffed.format : null;
+  } finally {
+    await handle?.close();
+  }
+}
 
 /** Whether a client names a format in `Accept`: a wildcard is sent by clients that cannot show it, too. */
 function accepts(accept: string, format: string): boolean {

@@ -26,7 +26,7 @@ export function choosesFormat(steps: string): boolean {
  * Writes steps as a recipe in YAML with one output.
  *
  * @param steps `w=400,fit=cover;sharpen:sigma=1;format=webp,quality=70`
- * @param format of the output: `source` or `shown` for that of the source, or the one that the steps name
+ * @param format of the output: `source` for that of the source, or the one that the steps name
  * @throws Failure `invalid_recipe`
  */
 function recipeOf(steps: string, format: string): string {
@@ -45,7 +45,7 @@ function recipeOf(steps: string, format: string): string {
     encoding.push(...others.map(([option, value]) => `${option}: ${value}`));
   }
   const output = (...own: string[]) => `{${[...own, ...encoding].join(', ')}}`;
-  const outputs = [/^(source|shown)$/.test(format) ? output() : output(`format: ${format}`)];
+  const outputs = [format === 'source' ? output() : output(`format: ${format}`)];
   // AVIF would lose the frames of an animation. WebP with one frame is not made beside it.
   if (format === 'avif') {
     outputs.unshift(output('format: webp', "when: {frames: '>1'}", 'name: animation.webp'));
