@@ -20,7 +20,6 @@ export function availableOf({ granted, reserved, spent }: Balance): number {
 /**
  * Parses a decimal number of credits exactly. Accepts `12` and `0.000001`, rejects `1e3`.
  *
-
  * @returns micro-credits
  * @throws Failure invalid_request unless the text is a number from 0 to 1000000000 with at most six decimals
  */

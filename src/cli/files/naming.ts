@@ -1,7 +1,6 @@
-import { existsSync, statSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { basename, dirname, extname, join, resolve } from 'node:path';
 import { codedFailure } from '../../failure.ts';
-import { valueOr } from '../../flow.ts';
 import {
   type FileFormat,
   formatOfExtension,
@@ -11,7 +10,7 @@ import {
 import type { OutputImage } from '../../images/output.ts';
 import { fillTemplate, templateFault } from '../../operations/definition/name-template.ts';
 import { usageFailure } from '../command/command.ts';
-import type { Input } from './inputs.ts';
+import { type Input, statOf } from './inputs.ts';
 
 export interface NamingFlags {
   /** A folder, or with one input a file. By default outputs are written beside their inputs. */
@@ -52,8 +51,8 @@ export function namesFile(
 ): out is string {
   if (out === undefined || /[/\\]$/.test(out)) return false;
   if (!isExtension(extname(out).slice(1).toLowerCase())) return false;
-  // `stat` failed; writing the file will report the reason.
-  return valueOr(() => statSync(out, { throwIfNoEntry: false })?.isDirectory() !== true, true);
+  // Where `stat` failed, writing the file will report the reason.
+  return statOf(out)?.isDirectory() !== true;
 }
 
 /** Whether a path has the extension of an image format that is not written, and is no folder. */

@@ -109,7 +109,6 @@ export class RedisScripts {
   #failedAt = Number.NEGATIVE_INFINITY;
   #lastError = 'no connection';
   #probing: Promise<void> | null = null;
-
   #probeTimer: NodeJS.Timeout | undefined;
   #settle = () => {};
 

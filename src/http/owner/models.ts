@@ -12,7 +12,7 @@ import { addEndpoint } from '../request/endpoint.ts';
 import { seconds } from '../request/query.ts';
 import { type CurrentCooldowns, currentCooldowns } from '../routes/server/health.ts';
 
-const rest = { reason: v.string(), until: field(v.string(), 'ISO 8601') };
+const cooldown = { reason: v.string(), until: field(v.string(), 'ISO 8601') };
 
 const PROVIDER_STATES = ['ok', 'unused', 'failing', 'wrong_key', 'forbidden', 'no_credit'] as const;
 
@@ -24,7 +24,7 @@ const modelShape = v.object({
     v.object({
       provider: v.string(),
       model: field(v.string(), "the provider's name of the model"),
-      resting: v.nullable(v.object(rest)),
+      resting: v.nullable(v.object(cooldown)),
     }),
   ),
 });
@@ -38,7 +38,7 @@ const providerShape = v.object({
   ),
   problem: field(v.nullable(v.string()), 'what the operator has to mend'),
   keys: v.number(),
-  resting_keys: v.array(v.object({ key: v.string(), ...rest })),
+  resting_keys: v.array(v.object({ key: v.string(), ...cooldown })),
   attempts: v.number(),
   last_success: v.nullable(v.number()),
   failures: field(
