@@ -106,10 +106,11 @@ export class Client {
   }
 
   async seen(id: string, wanted: (task: Shown) => boolean): Promise<Shown> {
-    for (;;) {
+    // Most are soon over; others wait for seconds.
+    for (let pause = 10; ; pause = Math.min(1.5 * pause, 200)) {
       const task = await this.look(id);
       if (wanted(task)) return task;
-      await delay(20);
+      await delay(pause);
     }
   }
 

@@ -10,7 +10,7 @@ const NEVER = { wait: new Promise(() => {}) };
 const DONE = { status: 'completed', error: null };
 
 describe('a daemon that shuts down', () => {
-  it('finishes running tasks, answers waiting clients, and keeps pending tasks', async () => {
+  it('finishes running tasks, answers waiting clients, keeps pending tasks, and requeues those that outlast its grace', async () => {
     const { first, next, daemon, ann } = await started({ concurrency: 1, ...LONG });
     const held = gate();
     first.next(POST, { wait: held.passed });
@@ -29,23 +29,18 @@ describe('a daemon that shuts down', () => {
     expect(first.to(POST).map(({ json }) => json.prompt)).toEqual(['at work']);
 
     first.always(POST, NEVER);
-    const { ann: again } = await next();
+    const { daemon: second, ann: again } = await next(NONE);
     expect(await again.look(response.body.task_id)).toMatchObject(DONE);
     await first.received(POST, 1);
     expect(await again.look(waiting)).toMatchObject({ status: 'processing' });
     expect(await again.credits()).toMatchObject({ reserved: 4, spent: 4 });
-  });
 
-  it('requeues tasks that outlast its grace, for the next process', async () => {
-    const { first, next, daemon, ann } = await started(NONE);
-    first.next(POST, NEVER);
-    const id = await ann.begin({ model: 'any' });
-    await first.received(POST);
-    expect((await daemon.stop()).status).toBe(0);
-    const { ann: again } = await next();
-    expect(await again.ended(id)).toMatchObject(DONE);
-    expect(first.to(POST)).toHaveLength(2);
-    expect(await again.ledger(id)).toEqual([
+    expect((await second.stop()).status).toBe(0);
+    first.always(POST, {});
+    const { ann: last } = await next();
+    expect(await last.ended(waiting)).toMatchObject(DONE);
+    expect(first.to(POST)).toHaveLength(3);
+    expect(await last.ledger(waiting)).toEqual([
       ['reserve', 4],
       ['charge', 4],
     ]);

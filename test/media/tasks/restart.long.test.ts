@@ -13,7 +13,7 @@ const NEVER = { wait: new Promise(() => {}) };
 const DONE = { status: 'completed', error: null };
 
 describe('a killed daemon', () => {
-  it('resumes polling of its jobs without submitting them again, and sends undelivered callbacks', async () => {
+  it('resumes polling of its jobs without submitting them again, sends undelivered callbacks, and fails a task after 10 crashes', async () => {
     const { first, far, next } = await succession();
     for (const provider of [first, far]) provider.jobs({ looks: 1_000_000, retryAfter: 0 });
     const receiver = await WebhookReceiver.open(() => 'hangs up');
@@ -24,7 +24,18 @@ describe('a killed daemon', () => {
     const image = await ann.begin({ model: 'far-native', n: 2 });
     const film = await ann.begin({ model: 'film', duration: 2 }, '/v1/videos/generations');
     await Promise.all([far.received('GET /tasks/:id', 1), first.received('GET /videos/:id', 1)]);
+    first.always(POST, NEVER);
+    const deadly = await ann.begin({ model: 'any' });
+    await first.received(POST, 1);
     await daemon.stop('SIGKILL');
+    // As if it had been taken up by many more that died of it.
+    const store = await openStore({ directory: join(daemon.data, 'store') });
+    let claim = (await store.claimOrphans({ limit: 9 })).find(({ id }) => id === deadly);
+    for (let life = 0; life < 100; life += 1) {
+      await store.requeueTask(claim!);
+      claim = await store.claimTask(deadly);
+    }
+    await store.close();
     receiver.reply = () => ({ status: 204 });
     for (const { shop } of [first, far]) {
       for (const job of shop.made.values()) Object.assign(job, { looks: 0 });
@@ -33,6 +44,11 @@ describe('a killed daemon', () => {
     expect(await again.ended(image)).toMatchObject(DONE);
     expect(await again.ended(film)).toMatchObject(DONE);
     expect([far.to(POST).length, first.to('POST /videos').length]).toEqual([1, 1]);
+    expect(await again.ended(deadly)).toMatchObject({
+      status: 'failed',
+      error: { type: 'service_error', code: 'task_abandoned' },
+    });
+    expect(first.to(POST)).toHaveLength(2);
     expect(await again.credits()).toMatchObject({ reserved: 0, spent: 14 });
     const brought = await receiver.nth(2);
     expect(brought.headers['webhook-id']).toBe(headers['webhook-id']);
@@ -43,33 +59,10 @@ describe('a killed daemon', () => {
     await expect.poll(async () => (await callbacks()).body.data[0].status).toBe('delivered');
   });
 
-  it('that crashes repeatedly fails the task after 10 starts', async () => {
-    const { first, next } = await succession();
-    first.always(POST, NEVER);
-    const { daemon, ann } = await next();
-    const id = await ann.begin({ model: 'any' });
-    await first.received(POST);
-    await daemon.stop('SIGKILL');
-    // As if it had been taken up by many more that died of it.
-    const store = await openStore({ directory: join(daemon.data, 'store') });
-    let [task] = await store.claimOrphans({ limit: 1 });
-    for (let life = 0; life < 100; life += 1) {
-      await store.requeueTask(task!);
-      task = await store.claimTask(id);
-    }
-    await store.close();
-    const { ann: again } = await next();
-    expect(await again.ended(id)).toMatchObject({
-      status: 'failed',
-      error: { type: 'service_error', code: 'task_abandoned' },
-    });
-    expect(first.to(POST)).toHaveLength(1);
-    expect(await again.credits()).toMatchObject({ reserved: 0, spent: 0 });
-  });
-
   it('ends tasks whose deadline has passed, and keeps those whose model is gone until then', async () => {
-    const { first, next } = await succession({ concurrency: 1, limits: { taskDeadline: '10m' } });
-    first.always(POST, NEVER);
+    const limits = { taskDeadline: '10m' };
+    const { first, second, next } = await succession({ concurrency: 1, limits });
+    for (const provider of [first, second]) provider.always(POST, NEVER);
     const { daemon, ann } = await next();
     const ids = [await ann.begin({ model: 'any' }), await ann.begin({ model: 'native' })];
     await first.received(POST);
@@ -77,14 +70,13 @@ describe('a killed daemon', () => {
     const models = {
       either: { type: 'image', routes: [{ provider: 'second', model: 'x' }], price: {} },
     };
-    const { daemon: second, ann: later } = await next({ models });
+    const { daemon: other, ann: later } = await next({ models });
     for (const id of ids) {
       await expect.poll(async () => (await later.look(id)).status).toBe('pending');
     }
-    await second.stop('SIGKILL');
-    const { daemon: third, ann: again } = await next();
-    const late = await again.begin({ model: 'any' });
-    await third.stop('SIGKILL');
+    const late = await later.begin({ model: 'either' });
+    await second.received(POST);
+    await other.stop('SIGKILL');
     const { ann: last } = await next({}, 11 * 60_000);
     for (const id of [...ids, late]) {
       expect(await last.ended(id)).toMatchObject({ status: 'expired', error: { type: 'timeout' } });
