@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import {
   existsSync,
   mkdtempSync,
@@ -14,6 +15,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { OWNER_KEY, sharedDaemon } from '../daemon.ts';
 import { absent } from '../fixtures/program-images.ts';
 import { ROOT, shell } from '../oriel.ts';
+import { residentCommand } from '../resident.ts';
 import { writeScenes } from './scenes.ts';
 import { TASKS } from './tasks.ts';
 
@@ -41,6 +43,18 @@ function sections(): Section[] {
     const pictures = [...part.matchAll(/src="pictures\/([^"]+)"/g)].map(([, file]) => file!);
     return { title, command: commands[0]!, pictures };
   });
+}
+
+const oriel = residentCommand();
+
+/** Runs a line of shell: a command of Oriel in the process of all, with the words that the shell makes of the line. */
+async function run(line: string, cwd: string, env: Readonly<Record<string, string>>) {
+  const [, args, file] = /^oriel (.*?)(?: > (\S+))?$/.exec(line) ?? [];
+  if (args === undefined) return shell(line, { cwd, env });
+  const expanded = execFileSync('sh', ['-c', `printf '%s\\n' ${args}`], { cwd, encoding: 'utf8' });
+  const ended = await oriel(expanded.trimEnd().split('\n'), { cwd, env });
+  if (file !== undefined) writeFileSync(join(cwd, file), ended.stdout);
+  return ended;
 }
 
 /** Compares a picture with the one in the repository, or writes it. */
@@ -79,7 +93,7 @@ describe('gallery', () => {
       if (missing !== null) skip(missing);
       const { url } = daemon();
       const env = { api: url, key: `Authorization: Bearer ${OWNER_KEY}`, IMAGE_KEY: imageKey };
-      const { status, stderr } = await shell(command, { cwd: folder, env });
+      const { status, stderr } = await run(command, folder, env);
       expect(status, stderr).toBe(0);
       await check?.(folder);
       const shown = before === undefined ? ['after'] : ['before', 'after'];
