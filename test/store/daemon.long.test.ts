@@ -1,5 +1,5 @@
-import { mkdirSync, renameSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { mkdirSync, renameSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { openStore } from '../../src/store/drivers/open.ts';
 import { contentBelow } from '../cli/folder.ts';
@@ -13,26 +13,29 @@ const drawing = { model: 'sandbox-image', prompt: 'a lighthouse at dusk' };
 const serve = (data: string) => ['serve', '--port', '0', '--data', data];
 
 describe('a daemon', () => {
-  it.each([
-    ['the journal', /journal$/],
-    ['the manifest', /store\.json$/],
-  ])('does not start, and sweeps no asset, without %s', async (_, which) => {
+  it('does not start, and sweeps no asset, without the journal or the manifest', async () => {
     const { data, send, stop } = await startDaemon();
     const answer = await send('/v1/images/generations/sync', drawing);
     expect(answer.status).toBe(200);
     await stop();
-    const [name] = [...contentBelow(join(data, 'store')).keys()].filter((path) => which.test(path));
-    rmSync(join(data, 'store', name!));
-    const before = contentBelow(data);
-    before.delete('store/lock');
-    const { status, stderr } = await oriel(serve(data), {
-      env: { ORIEL_BOOTSTRAP_KEY: OWNER_KEY },
-    });
-    expect(status).not.toBe(0);
-    expect(stderr).toContain(name);
-    const after = contentBelow(data);
-    after.delete('store/lock');
-    expect(after).toEqual(before);
+    const content = () => {
+      const files = contentBelow(data);
+      files.delete('store/lock');
+      return files;
+    };
+    for (const which of [/journal$/, /store\.json$/]) {
+      const name = [...content().keys()].find((path) => which.test(path))!;
+      const path = join(data, name);
+      renameSync(path, `${data}.away`);
+      const before = content();
+      const { status, stderr } = await oriel(serve(data), {
+        env: { ORIEL_BOOTSTRAP_KEY: OWNER_KEY },
+      });
+      expect(status).not.toBe(0);
+      expect(stderr).toContain(basename(name));
+      expect(content()).toEqual(before);
+      renameSync(`${data}.away`, path);
+    }
   });
 
   it('acknowledges nothing while its data folder is renamed', async () => {
