@@ -14,8 +14,10 @@ import { describe, expect, it } from 'vitest';
 import { checkDataFolder } from '../../src/store/data-folder.ts';
 import { startDaemon } from '../daemon.ts';
 import { oriel, temporaryFolder } from '../oriel.ts';
+import { residentCommand } from '../resident.ts';
 
-const create = (data: string, name = 'ci') => oriel(['accounts', 'create', name, '--data', data]);
+const command = residentCommand();
+const create = (data: string) => command(['accounts', 'create', 'ci', '--data', data]);
 const serve = (data: string) => oriel(['serve', '--port', '0', '--data', data]);
 const RENAMED = 'a new store begins; what was left of the former one was renamed';
 const isRoot = process.getuid?.() === 0;
@@ -57,9 +59,8 @@ describe('the data folder', () => {
     ['all of the store but its archive', 'store/journal store/shards store/store.json'],
   ])('without %s begins no new store, unless --new-store says so', async (_, gone) => {
     const data = temporaryFolder();
-    const daemon = await startDaemon({ data });
+    await create(data);
     const kept = join(data, 'store', 'archive', '00000001.segment');
-    await daemon.stop();
     mkdirSync(dirname(kept), { recursive: true });
     writeFileSync(kept, 'tasks');
     for (const name of gone.split(' ')) rmSync(join(data, name), { recursive: true });
@@ -72,13 +73,13 @@ describe('the data folder', () => {
     const former = String((await anew.logged(RENAMED))['former']);
     expect(existsSync(join(data, `audit.${former}`))).toBe(true);
     if (gone !== 'store') {
+      // The flag means nothing where there is a store.
+      await anew.stop();
+      await startDaemon({ data, args: ['--new-store'] });
+      expect(readdirSync(data).filter((name) => name.startsWith('audit.'))).toHaveLength(1);
       const archive = join(data, `store/archive.${former}`);
       expect(readFileSync(join(archive, '00000001.segment'), 'utf8')).toBe('tasks');
     }
-    // The flag means nothing where there is a store.
-    await anew.stop();
-    await startDaemon({ data, args: ['--new-store'] });
-    expect(readdirSync(data).filter((name) => name.startsWith('audit.'))).toHaveLength(1);
   });
 
   it('is named in the log if a group or another user may write to it', async () => {
