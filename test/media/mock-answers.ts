@@ -36,7 +36,7 @@ export function newShop(speaks: Interface, origin = ''): Shop {
   };
 }
 
-export const USAGE = {
+const USAGE = {
   input_tokens: 50,
   output_tokens: 400,
   total_tokens: 450,
