@@ -74,13 +74,18 @@ describe('a crash during a billable provider call', () => {
 });
 
 describe('where routing.afterCrash is fail', () => {
-  it('fails speech and video submissions as well, downloads results, polls jobs, and repeats requests that have idempotency keys', async () => {
-    const { first, far, next } = await succession(routing('fail'));
+  it('fails speech and video submissions as well, downloads results, polls jobs, and repeats requests that were refused or have idempotency keys', async () => {
+    const { first, far, next } = await succession(routing('fail', { retries: 1 }));
     first.images('url');
+    first.next(POST, { status: 429, headers: { 'retry-after': '10' }, body: 'later' });
     first.always('GET /files/:id', NEVER);
     first.jobs({ looks: 1_000_000, retryAfter: 0 });
     far.always(POST, NEVER);
     const { daemon, ann } = await next();
+    const refused = await ann.begin({ model: 'any' });
+    await first.received(POST);
+    // The checkpoint is on disk while the task waits for its second attempt.
+    await expect.poll(() => lastCall(daemon.data)).toBeUndefined();
     const image = await ann.begin({ model: 'any' });
     const film = await ann.begin({ model: 'film', duration: 2 }, '/v1/videos/generations');
     const repeated = await ann.begin({ model: 'far-native' });
@@ -98,27 +103,14 @@ describe('where routing.afterCrash is fail', () => {
     far.always(POST, {});
     far.jobs({ looks: 0, retryAfter: 0 });
     const { ann: again } = await next();
-    for (const id of [image, film, repeated]) expect(await again.ended(id)).toMatchObject(DONE);
+    for (const id of [refused, image, film, repeated])
+      expect(await again.ended(id)).toMatchObject(DONE);
     for (const id of submitted) expect(await again.ended(id)).toMatchObject(FAILED);
     const posts = [POST, 'POST /videos', 'POST /audio/speech'].map((path) => first.to(path).length);
-    expect(posts).toEqual([1, 2, 1]);
+    expect(posts).toEqual([3, 2, 1]);
     const { headers: same } = await far.received(POST, 1);
     expect(same['idempotency-key']).toBe(headers['idempotency-key']);
-    expect(await again.credits()).toMatchObject({ reserved: 0, spent: 10 });
-  });
-
-  it('a refused request does not fail the task', async () => {
-    const { first, next } = await succession(routing('fail', { retries: 1 }));
-    first.next(POST, { status: 429, headers: { 'retry-after': '9' }, body: 'later' });
-    const { daemon, ann } = await next();
-    const id = await ann.begin({ model: 'any' });
-    await first.received(POST);
-    // The checkpoint is on disk while the task waits for its second attempt.
-    await expect.poll(() => lastCall(daemon.data)).toBeUndefined();
-    await daemon.stop('SIGKILL');
-    const { ann: again } = await next();
-    expect(await again.ended(id)).toMatchObject(DONE);
-    expect(first.to(POST)).toHaveLength(2);
+    expect(await again.credits()).toMatchObject({ reserved: 0, spent: 14 });
   });
 });
 
