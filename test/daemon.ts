@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -39,8 +39,10 @@ export interface TestDaemon extends Running {
   readonly data: string;
   /** Log lines so far. */
   readonly log: readonly LogLine[];
-  /** Resolves with the first line, past or future, with this message. */
-  logged(message: string): Promise<LogLine>;
+  /** Resolves with the first line, past or future, with this message. @param from index of the first line that counts */
+  logged(message: string, from?: number): Promise<LogLine>;
+  /** Changes sections of `oriel.yaml`, and resolves once the daemon has read it again. */
+  reload(changes: object): Promise<void>;
   /** A request with the owner's key. The path may be a whole URL. */
   request(path: string, init?: RequestInit): Promise<Response>;
   /** A POST of JSON, or without a body a GET. */
@@ -95,21 +97,26 @@ export async function startDaemon(settings: DaemonSettings = {}): Promise<TestDa
   return launched.ready;
 }
 
-/** One daemon for all tests of a describe block. */
-export function sharedDaemon(settings: DaemonSettings = {}): () => TestDaemon {
+/** One daemon for all tests of a describe block; `restart` kills it, and starts another in its place. */
+export function sharedDaemon(settings: DaemonSettings = {}) {
   let daemon: TestDaemon | undefined;
   const data = mkdtempSync(join(tmpdir(), 'oriel-test-'));
   let end = async () => {};
-  beforeAll(async () => {
+  const begin = async () => {
     const launched = launch({ ...settings, data });
     end = launched.end;
     daemon = await launched.ready;
-  });
+  };
+  beforeAll(begin);
   afterAll(async () => {
     await end();
     rmSync(data, { recursive: true, force: true });
   });
-  return () => daemon!;
+  const restart = async () => {
+    await end();
+    await begin();
+  };
+  return Object.assign(() => daemon!, { restart });
 }
 
 /** One daemon for all test files that this process runs. */
@@ -203,8 +210,8 @@ export function launchDaemon({
     log.push(line);
     for (const watch of watchers) watch(line);
   });
-  const logged = async (message: string): Promise<LogLine> => {
-    const past = log.find(({ msg }) => msg === message);
+  const logged = async (message: string, from = 0): Promise<LogLine> => {
+    const past = log.slice(from).find(({ msg }) => msg === message);
     if (past) return past;
     const future = new Promise<LogLine>((resolve) => {
       const watch = (line: LogLine) => {
@@ -236,6 +243,13 @@ export function launchDaemon({
       data,
       log,
       logged,
+      async reload(changes) {
+        const from = log.length;
+        const settings = JSON.parse(readFileSync(file, 'utf8')) as object;
+        writeFileSync(file, JSON.stringify({ ...settings, ...changes }));
+        child.kill('SIGHUP');
+        await logged('the configuration was read again', from);
+      },
       stop,
       request,
       send: sendBy(request),

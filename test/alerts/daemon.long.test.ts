@@ -7,7 +7,10 @@ import { expect, it, onTestFinished } from 'vitest';
 import { startDaemon } from '../daemon.ts';
 import { openServer } from '../fixtures/open-server.ts';
 import { until } from '../fixtures/until.ts';
-import { oriel, ROOT, temporaryFolder } from '../oriel.ts';
+import { ROOT, temporaryFolder } from '../oriel.ts';
+import { residentCommand } from '../resident.ts';
+
+const oriel = residentCommand();
 
 const SECRET = `whsec_${Buffer.alloc(32, 5).toString('base64')}`;
 const README = readFileSync(join(ROOT, 'src', 'alerts', 'README.md'), 'utf8');
@@ -102,8 +105,7 @@ it('a daemon reports budgets, a route, a disk, and repeats nothing after a resta
   expect(await receiver.next()).toBe('The route to "up" at the provider "acme" works again.');
 
   config.alerts.diskFree = '1000TB';
-  writeFileSync(file, readFileSync(file, 'utf8').replace('"0B"', '"1000TB"'));
-  daemon.child.kill('SIGHUP');
+  await daemon.reload(config);
   expect(await receiver.next()).toMatch(/^The disk of the data folder of ".+" has .+ GB free of /);
   const list = async () => {
     const { out } = await oriel(['alerts', 'list', '--json', '--config', file, '--data', data]);

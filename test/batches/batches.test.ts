@@ -3,9 +3,8 @@ import { toFile } from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { OWNER_KEY, sharedDaemon } from '../daemon.ts';
 import { gate } from '../gate.ts';
-import { oriel } from '../oriel.ts';
 import { settled } from '../text/account.ts';
-import { gatewayConfig } from '../text/gateway-daemon.ts';
+import { administer, gatewayConfig } from '../text/gateway-daemon.ts';
 import { type MockUpstream, startMockUpstream } from '../text/mock-upstream.ts';
 import {
   chatBody,
@@ -47,12 +46,13 @@ const anthropic = () => new Anthropic({ apiKey: OWNER_KEY, baseURL: daemon().url
 
 /** A client of another account. */
 async function stranger() {
-  const { data } = daemon();
-  const made = await oriel(['accounts', 'create', 'stranger', '--credits', '10', '--data', data]);
-  expect(made.status, made.stderr).toBe(0);
-  const { out } = await oriel(['keys', 'create', '--account', 'stranger', '--data', data]);
-  return clientOf(daemon().url, out.trim());
+  await administer(daemon(), 'accounts/create', { name: 'stranger', credits: '10' });
+  const { key } = await administer(daemon(), 'keys/create', { account: 'stranger' });
+  return clientOf(daemon().url, key);
 }
+
+const linesFor = (count: number) =>
+  Array.from({ length: count }, (_, index) => lineOf(`r${index}`, chatBody('x', 'to-chat')));
 
 const notFound = { status: 404 };
 
@@ -98,10 +98,7 @@ describe('batches of OpenAI', () => {
     const client = openai();
     const { passed, open } = gate();
     upstream.play({ before: passed, steps: [{ text: 'late' }] });
-    const lines = Array.from({ length: 100 }, (_, index) =>
-      lineOf(`r${index}`, chatBody('x', 'to-chat')),
-    );
-    const created = await createBatch(client, lines);
+    const created = await createBatch(client, linesFor(100));
     await upstream.received(15);
     await expect(client.files.delete(created.input_file_id)).rejects.toMatchObject({ status: 409 });
     expect((await client.batches.cancel(created.id)).status).toBe('cancelling');
@@ -115,6 +112,39 @@ describe('batches of OpenAI', () => {
     const ids = [...results, ...unrun].map(({ custom_id }) => custom_id);
     expect(new Set(ids).size).toBe(100);
     await client.files.delete(created.input_file_id);
+  });
+
+  it('ends a batch after its time with the results that it has', async () => {
+    upstream.play({ before: 300, steps: [{ text: 'late' }] });
+    await daemon().reload({ batches: { expiry: '2s' } });
+    const created = await createBatch(openai(), linesFor(400));
+    await daemon().reload({ batches: {} });
+    const ended = await endOf(openai(), created.id);
+    expect(ended.status).toBe('expired');
+    const results = await resultsIn(openai(), ended.output_file_id);
+    expect(results.length).toBeGreaterThan(0);
+    const unrun = await resultsIn(openai(), ended.error_file_id);
+    expect(unrun[0].error.code).toBe('batch_expired');
+    expect(results.length + unrun.length).toBe(400);
+  });
+
+  it('leaves half of the limits of a key to other requests', async () => {
+    const { key } = await administer(daemon(), 'keys/create', { account: 'owner', parallel: '4' });
+    const client = clientOf(daemon().url, key);
+    const { passed, open } = gate();
+    const ofBatch = { before: passed, steps: [{ text: 'late' }] };
+    upstream.play((_, body) =>
+      JSON.stringify(body).includes('now') ? { steps: [{ text: 'soon' }] } : ofBatch,
+    );
+    const { id } = await createBatch(client, linesFor(40));
+    await upstream.received(1);
+    const answers = [1, 2].map(() =>
+      client.chat.completions.create(chatBody('now', 'to-chat') as never),
+    );
+    for (const answer of answers) expect((await answer).choices).toHaveLength(1);
+    expect(upstream.requests).toHaveLength(4);
+    open();
+    expect((await endOf(client, id)).request_counts).toMatchObject({ completed: 40 });
   });
 
   const input = { model: 'priced', input: 'hello' };

@@ -1,7 +1,6 @@
 import Anthropic from '@anthropic-ai/sdk';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { OWNER_KEY, sharedDaemon, startDaemon } from '../daemon.ts';
-import { temporaryFolder } from '../oriel.ts';
+import { OWNER_KEY, sharedDaemon } from '../daemon.ts';
 import { settled } from '../text/account.ts';
 import { gatewayConfig } from '../text/gateway-daemon.ts';
 import { chatBody, clientOf, createBatch, endOf, lineOf, resultsIn } from './batch-client.ts';
@@ -14,7 +13,7 @@ beforeAll(async () => {
 afterAll(() => remote.close());
 beforeEach(() => remote.reset());
 
-const configOf = (changes: object = {}) => {
+const configOf = () => {
   const model = (provider: string, name: string) => ({
     ...{ type: 'text', price: { input: 1000, output: 1000, batch: 0.5 }, maxOutputTokens: 100 },
     routes: [{ provider, model: name, batches: 'provider' }],
@@ -25,12 +24,8 @@ const configOf = (changes: object = {}) => {
     gpt: model('openai', 'up-gpt'),
     claude: model('anthropic', 'up-claude'),
   };
-  return { ...base, models, ...changes };
+  return { ...base, models };
 };
-
-async function start(data = temporaryFolder(), changes = {}) {
-  return { data, daemon: await startDaemon({ data, config: configOf(changes) }) };
-}
 
 const lines = (contents: readonly string[], model = 'gpt') =>
   contents.map((content, index) => lineOf(`r${index}`, chatBody(content, model)));
@@ -49,10 +44,10 @@ async function createdAs(model: string, url: string): Promise<string> {
 
 /** Resolves once the provider was sent such a request. */
 const seen = (request: string) =>
-  expect.poll(() => remote.seen, { timeout: 20_000, interval: 20 }).toContain(request);
+  expect.poll(() => remote.seen, { interval: 20 }).toContain(request);
 
 describe('a batch of a route with batches: provider', () => {
-  const shared = sharedDaemon({
+  const daemon = sharedDaemon({
     // Read when the daemon starts, after the provider has a port.
     get config() {
       return configOf();
@@ -60,14 +55,13 @@ describe('a batch of a route with batches: provider', () => {
   });
 
   it('is run by the provider through a restart, and charged once for each line', async () => {
-    const first = await start();
-    const before = (await settled(first.daemon, OWNER_KEY, 0)).credits.spent;
-    const created = await createBatch(clientOf(first.daemon.url), lines(['one', 'bad', 'two']));
+    const before = (await settled(daemon(), OWNER_KEY, 0)).credits.spent;
+    const created = await createBatch(clientOf(daemon().url), lines(['one', 'bad', 'two']));
     await seen('GET /v1/batches/b1');
-    await first.daemon.stop('SIGKILL');
+    await daemon().stop('SIGKILL');
     remote.state = 'completed';
-    const { daemon } = await start(first.data);
-    const client = clientOf(daemon.url);
+    await daemon.restart();
+    const client = clientOf(daemon().url);
     const ended = await endOf(client, created.id);
     expect(ended).toMatchObject({
       status: 'completed',
@@ -90,7 +84,7 @@ describe('a batch of a route with batches: provider', () => {
       custom_id: 'r1',
       response: { status_code: 400, body: { error: { message: 'a bad word' } } },
     });
-    const { spent } = (await settled(daemon, OWNER_KEY, before)).credits;
+    const { spent } = (await settled(daemon(), OWNER_KEY, before)).credits;
     expect(spent - before).toBeCloseTo(2 * 15 * 0.0005, 6);
     expect(remote.seen.filter((one) => one.startsWith('POST'))).toEqual([
       'POST /v1/files',
@@ -101,9 +95,8 @@ describe('a batch of a route with batches: provider', () => {
   it.each(['cancelled', 'expired'])(
     'that is %s is cancelled at the provider, whose results so far count',
     async (how) => {
-      const expiring = { batches: { expiry: '2s' } };
-      const daemon = how === 'expired' ? (await start(undefined, expiring)).daemon : shared();
-      const client = clientOf(daemon.url);
+      if (how === 'expired') await daemon().reload({ batches: { expiry: '2s' } });
+      const client = clientOf(daemon().url);
       const created = await createBatch(client, lines(['one', 'slow']));
       await seen('GET /v1/batches/b1');
       if (how === 'cancelled') {
@@ -118,6 +111,7 @@ describe('a batch of a route with batches: provider', () => {
       expect(await resultsIn(client, ended.error_file_id)).toMatchObject([
         { custom_id: 'r1', error: { code: `batch_${how}` } },
       ]);
+      await daemon().reload({ batches: {} });
     },
   );
 
@@ -126,49 +120,47 @@ describe('a batch of a route with batches: provider', () => {
     ['POST /v1/batches', 'gpt'],
     ['POST /v1/messages/batches', 'claude'],
   ])('is at the provider once after a kill that lost the answer to %s', async (request, model) => {
-    const first = await start();
     remote.held = request;
-    const before = (await settled(first.daemon, OWNER_KEY, 0)).credits.spent;
-    const id = await createdAs(model, first.daemon.url);
+    const before = (await settled(daemon(), OWNER_KEY, 0)).credits.spent;
+    const id = await createdAs(model, daemon().url);
     await seen(request);
-    await first.daemon.stop('SIGKILL');
+    await daemon().stop('SIGKILL');
     remote.held = '';
     remote.state = model === 'gpt' ? 'completed' : 'ended';
-    const { daemon } = await start(first.data);
+    await daemon.restart();
     const path = model === 'gpt' ? `/v1/batches/${id}` : `/v1/messages/batches/${id}`;
     const ended = async () => {
-      const batch = (await (await daemon.request(path)).json()) as Record<string, unknown>;
+      const batch = (await (await daemon().request(path)).json()) as Record<string, unknown>;
       return [batch['processing_status'] ?? batch['status'], batch['request_counts']];
     };
     const counts =
       model === 'gpt'
         ? { total: 2, completed: 2, failed: 0 }
         : { processing: 0, succeeded: 2, errored: 0, canceled: 0, expired: 0 };
-    await expect.poll(ended, { timeout: 20_000 }).toEqual([remote.state, counts]);
+    await expect.poll(ended).toEqual([remote.state, counts]);
     expect(remote.created).toHaveLength(1);
-    const { spent } = (await settled(daemon, OWNER_KEY, before)).credits;
+    const { spent } = (await settled(daemon(), OWNER_KEY, before)).credits;
     expect(spent - before).toBeCloseTo(2 * 15 * 0.0005, 6);
     // Nothing was asked outside of the batch.
     expect(remote.seen).not.toContainEqual(expect.stringMatching(/completions|messages$/));
   });
 
   it('ends when it is cancelled after its provider was removed', async () => {
-    const first = await start();
-    const created = await createBatch(clientOf(first.daemon.url), lines(['one']));
+    const client = clientOf(daemon().url);
+    const created = await createBatch(client, lines(['one']));
     await seen('GET /v1/batches/b1');
-    await first.daemon.stop();
-    const none = { providers: { own: { kind: 'sandbox' } }, models: {} };
-    const client = clientOf((await start(first.data, none)).daemon.url);
+    await daemon().reload({ providers: { own: { kind: 'sandbox' } }, models: {} });
     await client.batches.cancel(created.id);
     const ended = await endOf(client, created.id);
     expect(ended.status).toBe('cancelled');
     expect(await resultsIn(client, ended.error_file_id)).toMatchObject([
       { custom_id: 'r0', error: { code: 'batch_cancelled' } },
     ]);
+    await daemon().reload(configOf());
   });
 
   it('is run inline at Anthropic', async () => {
-    const { batches } = new Anthropic({ apiKey: OWNER_KEY, baseURL: shared().url }).messages;
+    const { batches } = new Anthropic({ apiKey: OWNER_KEY, baseURL: daemon().url }).messages;
     const request = (custom_id: string, content: string) => ({
       custom_id,
       params: { model: 'claude', max_tokens: 9, messages: [{ role: 'user' as const, content }] },
@@ -177,7 +169,7 @@ describe('a batch of a route with batches: provider', () => {
     await seen('GET /v1/messages/batches/b1');
     remote.state = 'ended';
     await expect
-      .poll(async () => (await batches.retrieve(created.id)).processing_status, { timeout: 20_000 })
+      .poll(async () => (await batches.retrieve(created.id)).processing_status)
       .toBe('ended');
     const results: unknown[] = [];
     for await (const result of await batches.results(created.id)) results.push(result);
@@ -196,7 +188,7 @@ describe('a batch of a route with batches: provider', () => {
     ['a refusal of the provider', () => lines(['one']), 400],
   ])('is run by workers of Oriel with %s', async (_, input, status) => {
     remote.status = status;
-    const client = clientOf(shared().url);
+    const client = clientOf(daemon().url);
     const ended = await endOf(client, (await createBatch(client, input())).id);
     expect(ended.status).toBe('completed');
     expect(remote.seen).toContainEqual(

@@ -17,6 +17,7 @@ interface Node {
   request(path: string, init?: RequestInit): Promise<Response>;
   send(path: string, body?: object, options?: object): Promise<Response>;
   metrics(): Promise<string>;
+  reload(changes: object): Promise<void>;
   stop(signal?: NodeJS.Signals): Promise<unknown>;
 }
 
@@ -97,6 +98,9 @@ function asOne<Daemon extends Node>(nodes: readonly Daemon[], url: string): Daem
       send: (path: string, body?: object, options?: object) =>
         first.send(String(new URL(path, url)), body, options),
       metrics: async () => (await Promise.all(nodes.map((node) => node.metrics()))).join('\n'),
+      reload: async (changes: object) => {
+        await Promise.all(nodes.map((node) => node.reload(changes)));
+      },
       stop: async (signal?: NodeJS.Signals) => {
         const [run] = await Promise.all(nodes.map((node) => node.stop(signal)));
         return run;

@@ -1,5 +1,3 @@
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { freePort } from '../bench/free-port.ts';
 import { startDaemon, type TestDaemon } from '../daemon.ts';
@@ -36,7 +34,6 @@ const has = (id: string) => (spans: MockCollector['spans']) =>
 
 const FAILING = 'telemetry is not accepted by the collector';
 const WELL = 'telemetry is accepted again';
-const RELOADED = 'the configuration was read again';
 
 const linesOf = ({ log }: TestDaemon, message: string) => log.filter(({ msg }) => msg === message);
 
@@ -104,13 +101,7 @@ it('a reload changes the collector, one that is absent too, the sampling, and en
   const port = await freePort();
   const [before, after] = [await collectorOf(), await collectorOf()];
   const daemon = await daemonOf(`http://127.0.0.1:${port}`, { metrics: true, interval: '1s' });
-  const reload = async (otlp: object | undefined) => {
-    const reloaded = linesOf(daemon, RELOADED).length;
-    const settings = { telemetry: { otlp }, overload: { eventLoopDelay: '1h' } };
-    writeFileSync(join(daemon.data, 'oriel.yaml'), JSON.stringify(settings));
-    daemon.child.kill('SIGHUP');
-    await expect.poll(() => linesOf(daemon, RELOADED).length).toBe(reloaded + 1);
-  };
+  const reload = (otlp?: object) => daemon.reload({ telemetry: { otlp } });
   await ask(daemon);
   expect(await daemon.logged(FAILING)).toMatchObject({ collector: `127.0.0.1:${port}` });
   await reload({ endpoint: before.url, metrics: false });
@@ -119,7 +110,7 @@ it('a reload changes the collector, one that is absent too, the sampling, and en
   await before.received(has(first));
   const second = await ask(daemon);
   await after.received(has(second));
-  await reload(undefined);
+  await reload();
   const third = await ask(daemon);
   await reload({ endpoint: after.url, metrics: false, sampling: 0 });
   const fourth = await ask(daemon);

@@ -1,5 +1,3 @@
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { OWNER_KEY, sharedDaemon } from '../daemon.ts';
 import { gate } from '../gate.ts';
@@ -252,14 +250,7 @@ it('a reload rotates keys while requests are in flight', async () => {
   await upstream.received();
   const changed = config() as { providers: Record<string, object> };
   changed.providers['rotated'] = provider('r2');
-  const text = {
-    ...changed,
-    metrics: { token: 'oriel_test_metrics_token' },
-    overload: { eventLoopDelay: '1h' },
-  };
-  writeFileSync(join(shared().data, 'oriel.yaml'), JSON.stringify(text));
-  shared().child.kill('SIGHUP');
-  await shared().logged('the configuration was read again');
+  await shared().reload(changed);
   refusals = { r1: UNKNOWN };
   expect((await ask('rotated')).status).toBe(200);
   release();

@@ -1,8 +1,5 @@
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { METRICS_TOKEN } from '../../daemon.ts';
-import { gatewayConfig, gatewayDaemon, REASONING, UPSTREAM_KEYS } from '../gateway-daemon.ts';
+import { gatewayDaemon, REASONING, UPSTREAM_KEYS } from '../gateway-daemon.ts';
 import { type MockUpstream, type Play, startMockUpstream } from '../mock-upstream.ts';
 import type { Script } from '../script.ts';
 import { type Item, mainConversation, readFixture } from './fixture.ts';
@@ -17,21 +14,18 @@ beforeAll(async () => {
 afterAll(() => second.close());
 
 /** A model with two routes, which rest so briefly that they are well at the next request. */
-function configuration(url: string, more: object = {}): object {
+const gateway = gatewayDaemon((url) => {
   const providers = {
     first: { kind: 'openai', baseUrl: url, apiKey: UPSTREAM_KEYS.openai },
     second: { kind: 'openai', baseUrl: second.url, apiKey: UPSTREAM_KEYS.openai },
   };
   const routes = Object.keys(providers).map((provider) => ({ provider, model: 'chat' }));
-  return gatewayConfig(url, {
+  return {
     routing: { retries: 0, cooldown: { after: 1, for: '1ms' } },
     providers,
     models: { 'to-either': { type: 'text', routes, reasoning: REASONING } },
-    ...more,
-  });
-}
-
-const gateway = gatewayDaemon((url) => configuration(url));
+  };
+});
 
 const DOWN: Script = { refuse: { status: 500, body: '' } };
 const FILE = '/project/notes.txt';
@@ -86,21 +80,11 @@ function waitingAt(number: number, wait: () => Promise<unknown>): Play {
   };
 }
 
-const reloads = () =>
-  gateway().daemon.log.filter(({ msg }) => msg === 'the configuration was read again').length;
-
+let reloads = 0;
 async function reload(): Promise<void> {
-  const { daemon, upstream } = gateway();
-  const before = reloads();
-  const kept = {
-    metrics: { token: METRICS_TOKEN },
-    overload: { eventLoopDelay: '1h' },
-    answers: { model: before % 2 === 0 ? 'upstream' : 'public' },
-  };
-  const text = JSON.stringify(configuration(upstream.url, kept));
-  writeFileSync(join(daemon.data, 'oriel.yaml'), text);
-  daemon.child.kill('SIGHUP');
-  await expect.poll(reloads).toBe(before + 1);
+  reloads += 1;
+  const model = reloads % 2 === 1 ? 'upstream' : 'public';
+  await gateway().daemon.reload({ answers: { model } });
 }
 
 describe.each(AGENTS)('a conversation of %s', (_name, agent) => {
