@@ -97,21 +97,35 @@ export interface GatewayDaemon {
 }
 
 let ofProcess: Promise<GatewayDaemon> | undefined;
+/** Its configuration now. */
+let current: object;
 
 async function startOfProcess(): Promise<GatewayDaemon> {
   const upstream = await startMockUpstream();
   const cloud = CLOUD && (await startCloud(CLOUD, upstream.url));
-  const config = gatewayConfig(upstream.url, {}, cloud);
-  return { upstream, daemon: await processDaemon({ config, env: cloud?.env ?? {} }) };
+  current = gatewayConfig(upstream.url, {}, cloud);
+  return { upstream, daemon: await processDaemon({ config: current, env: cloud?.env ?? {} }) };
 }
 
-/** A daemon and the mock upstream of all its models, shared by all test files that this process runs. */
-export function sharedGateway(): () => GatewayDaemon {
-  if (RUNS_TWICE) return gatewayDaemon();
+/**
+ * A daemon and the mock upstream of all its models, shared by all test files that this process runs. Accounts, logs
+ * and metrics stay.
+ *
+ * @param changes of the configuration, which a reload applies before the first test of the file
+ */
+export function sharedGateway(changes?: (url: string) => object): () => GatewayDaemon {
+  if (RUNS_TWICE) return gatewayDaemon(changes);
   let gateway: GatewayDaemon | undefined;
   beforeAll(async () => {
     ofProcess ??= startOfProcess();
     gateway = await ofProcess;
+    if (CLOUD) return;
+    const { url } = gateway.upstream;
+    const config = gatewayConfig(url, changes?.(url));
+    if (JSON.stringify(config) === JSON.stringify(current)) return;
+    const none = Object.fromEntries(Object.keys(current).map((section) => [section, undefined]));
+    await gateway.daemon.reload({ ...none, ...config });
+    current = config;
   });
   return () => gateway!;
 }

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
-import { DIALECTS, gatewayConfig, gatewayDaemon } from './gateway-daemon.ts';
+import { DIALECTS, gatewayConfig, sharedGateway } from './gateway-daemon.ts';
 import { eventsOf, plainBody, send } from './raw.ts';
 import { everyByte, type Script } from './script.ts';
 
-const gateway = gatewayDaemon((url) => {
+const gateway = sharedGateway((url) => {
   const { models } = gatewayConfig(url) as { models: Record<string, object> };
   return { models: { ...models, repaired: { ...models['to-chat'], normalize: true } } };
 });

@@ -5,10 +5,10 @@ import {
   DIALECTS,
   FOREIGN,
   gatewayConfig,
-  gatewayDaemon,
   modelTo,
   newKey,
   PAIRS,
+  sharedGateway,
 } from './gateway-daemon.ts';
 import type { DialectName } from './mock-upstream.ts';
 import { plainBody } from './raw.ts';
@@ -19,7 +19,7 @@ const own = (dialect: DialectName, provider: string) => ({
   routes: [{ provider, model: 'up', dialect }],
 });
 
-const gateway = gatewayDaemon((url) => {
+const gateway = sharedGateway((url) => {
   const { providers, models } = gatewayConfig(url) as { providers: object; models: object };
   return {
     // Without a store of its own, the server leaves earlier responses to providers.
@@ -61,7 +61,7 @@ const cases = DIALECTS.flatMap((dialect) =>
 let tenant: string;
 
 beforeAll(async () => {
-  tenant = await newKey(gateway().daemon, 'tenant', { credits: '100000' });
+  tenant = await newKey(gateway().daemon, 'passing', { credits: '100000' });
 });
 
 /** Sends a request with the tenant's key. */

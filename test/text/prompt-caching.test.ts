@@ -4,11 +4,11 @@ import { type Item, mainConversation, readFixture } from './agents/fixture.ts';
 import { PromptCache } from './agents/prompt-cache.ts';
 import { replay } from './agents/replay.ts';
 import { ask } from './ask.ts';
-import { gatewayDaemon, newKey } from './gateway-daemon.ts';
+import { newKey, sharedGateway } from './gateway-daemon.ts';
 
 const PRICE = { input: 1000, cachedInput: 100, cacheWrite: 1250, output: 1000 };
 
-const gateway = gatewayDaemon(() => {
+const gateway = sharedGateway(() => {
   const model = (promptCaching?: string) => ({
     type: 'text',
     routes: [{ provider: 'anthropic', model: 'upstream', promptCaching }],

@@ -2,9 +2,9 @@ import OpenAI from 'openai';
 import { expect, it } from 'vitest';
 import { OWNER_KEY } from '../daemon.ts';
 import { account, settled } from './account.ts';
-import { gatewayDaemon, newKey, UPSTREAM_KEYS } from './gateway-daemon.ts';
+import { newKey, sharedGateway, UPSTREAM_KEYS } from './gateway-daemon.ts';
 
-const gateway = gatewayDaemon((url) => ({
+const gateway = sharedGateway((url) => ({
   routing: { retries: 0, cooldown: { after: 0 } },
   providers: {
     one: { kind: 'openai', baseUrl: url, apiKey: UPSTREAM_KEYS.openai },

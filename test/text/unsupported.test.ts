@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { ask, DONE } from './ask.ts';
-import { DIALECTS, FOREIGN, gatewayConfig, gatewayDaemon, modelTo } from './gateway-daemon.ts';
+import { DIALECTS, FOREIGN, gatewayConfig, modelTo, sharedGateway } from './gateway-daemon.ts';
 import type { DialectName } from './mock-upstream.ts';
 import { PATHS } from './raw.ts';
 import type { Script } from './script.ts';
 
-const gateway = gatewayDaemon((url) => {
+const gateway = sharedGateway((url) => {
   const { models } = gatewayConfig(url) as { models: Record<string, object> };
   const routeTo = (dialect: DialectName, more: object = {}) => ({
     provider: dialect === 'messages' ? 'anthropic' : 'openai',

@@ -4,16 +4,16 @@ import { ask } from '../ask.ts';
 import {
   DIALECTS,
   gatewayConfig,
-  gatewayDaemon,
   modelTo,
   newKey,
   REASONING,
+  sharedGateway,
 } from '../gateway-daemon.ts';
 import type { Item } from './fixture.ts';
 import { clientFor, settingsOf, THINKING, work } from './messages-agent.ts';
 import { scriptedTurn, taskOn } from './scripted-model.ts';
 
-const gateway = gatewayDaemon((url) => {
+const gateway = sharedGateway((url) => {
   const { providers, models } = gatewayConfig(url) as Record<string, object>;
   const routes = [{ provider: 'sandbox', model: 'chat' }];
   return {
@@ -218,7 +218,7 @@ it.each([
 ])(
   'what runs or is stored at Anthropic is refused to tenants by every upstream: %j',
   async (more, param) => {
-    const key = await newKey(gateway().daemon, `tenant-${param}`, { credits: '10000' });
+    const key = await newKey(gateway().daemon, `agent-${param}`, { credits: '10000' });
     for (const model of DIALECTS.map(modelTo)) {
       const { status, error } = await ask(gateway(), 'messages', model, more, { key });
       expect([model, status]).toEqual([model, 400]);

@@ -13,7 +13,7 @@ const gateway = geminiDaemon({ reasoning: undefined, maxOutputTokens: 8000 });
 let key: string;
 
 beforeAll(async () => {
-  key = await newKey(gateway().daemon, 'tenant', { credits: '1000000' });
+  key = await newKey(gateway().daemon, 'replaying', { credits: '1000000' });
 });
 
 const UPSTREAMS = [...DIALECTS, 'gemini'] as const;

@@ -2,7 +2,7 @@ import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
 import { describe, expect, it } from 'vitest';
 import { OWNER_KEY } from '../../daemon.ts';
-import { gatewayDaemon, newKey, UPSTREAM_KEYS } from '../gateway-daemon.ts';
+import { newKey, sharedGateway, UPSTREAM_KEYS } from '../gateway-daemon.ts';
 
 const text = (provider: string, more: object = {}) => ({
   type: 'text',
@@ -10,7 +10,7 @@ const text = (provider: string, more: object = {}) => ({
   ...more,
 });
 
-const gateway = gatewayDaemon((url) => ({
+const gateway = sharedGateway((url) => ({
   providers: {
     openai: { kind: 'openai', baseUrl: url, apiKey: UPSTREAM_KEYS.openai },
     anthropic: { kind: 'anthropic', baseUrl: url, apiKey: UPSTREAM_KEYS.anthropic },
@@ -120,7 +120,7 @@ describe('count_tokens by a messages upstream', () => {
   });
 
   it('refuses what the messages endpoint refuses', async () => {
-    const key = await newKey(gateway().daemon, 'limited', { models: 'gpt' });
+    const key = await newKey(gateway().daemon, 'counting', { models: 'gpt' });
     const limited = new Anthropic({ apiKey: key, baseURL: gateway().daemon.url, maxRetries: 0 });
     const asked = { model: 'claude', messages: [...HELLO] };
     await expect(limited.messages.countTokens(asked)).rejects.toMatchObject({ status: 403 });

@@ -2,7 +2,7 @@ import OpenAI, { AzureOpenAI } from 'openai';
 import { describe, expect, it } from 'vitest';
 import { OWNER_KEY } from '../../daemon.ts';
 import { account, settled } from '../account.ts';
-import { gatewayDaemon, newKey, UPSTREAM_KEYS } from '../gateway-daemon.ts';
+import { newKey, sharedGateway, UPSTREAM_KEYS } from '../gateway-daemon.ts';
 
 const embedding = (provider: string, more: object = {}) => ({
   type: 'embedding',
@@ -11,7 +11,7 @@ const embedding = (provider: string, more: object = {}) => ({
   ...more,
 });
 
-const gateway = gatewayDaemon((url) => ({
+const gateway = sharedGateway((url) => ({
   routing: { retries: 1, cooldown: { after: 0 } },
   providers: {
     openai: { kind: 'openai', baseUrl: url, apiKey: UPSTREAM_KEYS.openai },
@@ -158,7 +158,7 @@ describe('embeddings by a provider', () => {
   });
 
   it('cost more than an account without credits has', async () => {
-    const key = await newKey(gateway().daemon, 'poor', { credits: '0.001' });
+    const key = await newKey(gateway().daemon, 'poor-vectors', { credits: '0.001' });
     await expect(create({ model: 'remote', input: 'Hello' }, key)).rejects.toMatchObject({
       status: 402,
     });

@@ -7,7 +7,7 @@ import { ask } from '../ask.ts';
 import { MODES } from '../conversation.ts';
 import { modelTo, newKey, sharedGateway } from '../gateway-daemon.ts';
 import { target } from '../request.ts';
-import { everyByte, type Script, USAGE } from '../script.ts';
+import { type Script, USAGE } from '../script.ts';
 import { talk } from '../talk.ts';
 
 const gateway = sharedGateway();
@@ -72,7 +72,6 @@ describe.each(['chat', 'responses'] as const)('json_object of %s, upstream messa
   const answering = (text: string, more: Partial<Script> = {}): Script => ({
     steps: [{ text }],
     usage: USAGE,
-    cut: everyByte,
     ...more,
   });
 

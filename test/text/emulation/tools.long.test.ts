@@ -3,11 +3,11 @@ import { describe, expect, it } from 'vitest';
 import { OWNER_KEY } from '../../daemon.ts';
 import { ask as asked } from '../ask.ts';
 import { MODES, type Mode } from '../conversation.ts';
-import { gatewayConfig, gatewayDaemon, modelTo } from '../gateway-daemon.ts';
-import { everyByte, type Script, USAGE } from '../script.ts';
+import { gatewayConfig, modelTo, sharedGateway } from '../gateway-daemon.ts';
+import { type Script, USAGE } from '../script.ts';
 import { talk } from '../talk.ts';
 
-const gateway = gatewayDaemon((url) => {
+const gateway = sharedGateway((url) => {
   const { providers, models } = gatewayConfig(url) as Loose;
   const routes = [{ provider: 'sandbox', model: 'chat' }];
   return {
@@ -63,7 +63,6 @@ const calling = (name: string, json: string): Script => ({
     { call: name, id: 'call_a', arguments: json, pieces: json.match(/.{1,5}/gs)! },
   ],
   usage: USAGE,
-  cut: everyByte,
 });
 
 describe.each(['chat', 'messages'] as const)('a custom tool of responses, upstream %s', (to) => {

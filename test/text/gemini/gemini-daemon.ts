@@ -1,4 +1,4 @@
-import { type GatewayDaemon, gatewayConfig, gatewayDaemon } from '../gateway-daemon.ts';
+import { type GatewayDaemon, gatewayConfig, sharedGateway } from '../gateway-daemon.ts';
 
 /** The daemon's key for the upstream, which only that may see. */
 export const GEMINI_KEY = 'AIza-upstream-gemini-5ecre7';
@@ -9,7 +9,7 @@ export const GEMINI_KEY = 'AIza-upstream-gemini-5ecre7';
  * @param more settings of all models
  */
 export function geminiDaemon(more: object = {}): () => GatewayDaemon {
-  return gatewayDaemon((url) => {
+  return sharedGateway((url) => {
     // biome-ignore lint/suspicious/noExplicitAny: sections of a configuration
     const { providers, models } = gatewayConfig(url) as any;
     const baseUrl = url.replace(/\/v1$/, '/v1beta');

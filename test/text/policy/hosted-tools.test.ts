@@ -1,13 +1,13 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { ask } from '../ask.ts';
-import { gatewayConfig, gatewayDaemon, modelTo, newKey } from '../gateway-daemon.ts';
+import { gatewayConfig, modelTo, newKey, sharedGateway } from '../gateway-daemon.ts';
 import type { DialectName, FormatName } from '../mock-upstream.ts';
 import { requestsIn } from '../requests.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: bodies and settings of several formats
 type Loose = any;
 
-const gateway = gatewayDaemon((url) => {
+const gateway = sharedGateway((url) => {
   const { providers, models } = gatewayConfig(url) as Loose;
   const dropping = (model: object) => ({ ...model, tools: { hosted: 'drop' } });
   const refusing = (model: object) => ({ ...model, tools: { hosted: 'refuse' } });
@@ -43,7 +43,7 @@ const gateway = gatewayDaemon((url) => {
 let key: string;
 
 beforeAll(async () => {
-  key = await newKey(gateway().daemon, 'tenant', { credits: '100000' });
+  key = await newKey(gateway().daemon, 'hosting', { credits: '100000' });
 });
 
 const FUNCTION = { type: 'function', name: 'find', parameters: { type: 'object' }, strict: false };

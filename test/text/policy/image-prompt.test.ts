@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { plainTerm } from '../../safety/refusals.ts';
-import { gatewayDaemon, modelTo, newKey } from '../gateway-daemon.ts';
+import { modelTo, newKey, sharedGateway } from '../gateway-daemon.ts';
 import type { DialectName } from '../mock-upstream.ts';
 import { plainBody, send } from '../raw.ts';
 
@@ -8,7 +8,7 @@ const EXPLICIT = plainTerm('en', 'nudity');
 const BOTH = `A child, ${EXPLICIT}`;
 const TOOL = { type: 'image_generation' };
 
-const gateway = gatewayDaemon((url) => ({
+const gateway = sharedGateway((url) => ({
   providers: { openai: { kind: 'openai', baseUrl: url, apiKey: 'key' } },
   models: Object.fromEntries(
     (['chat', 'responses'] as const).flatMap((dialect) =>

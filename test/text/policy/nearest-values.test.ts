@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
 import { ask } from '../ask.ts';
-import { gatewayConfig, gatewayDaemon } from '../gateway-daemon.ts';
+import { gatewayConfig, sharedGateway } from '../gateway-daemon.ts';
 import { GEMINI_KEY } from '../gemini/gemini-daemon.ts';
 import type { FormatName } from '../mock-upstream.ts';
 
-const gateway = gatewayDaemon((url) => {
+const gateway = sharedGateway((url) => {
   const { models, providers } = gatewayConfig(url) as {
     models: Record<string, object>;
     providers: object;

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { account, settled } from '../account.ts';
-import { DIALECTS, gatewayConfig, gatewayDaemon, newKey, PAIRS } from '../gateway-daemon.ts';
+import { DIALECTS, gatewayConfig, newKey, PAIRS, sharedGateway } from '../gateway-daemon.ts';
 import type { DialectName } from '../mock-upstream.ts';
 import { eventsOf, plainBody, send } from '../raw.ts';
 import { type Script, USAGE } from '../script.ts';
 
 /** Two routes of one dialect each, so that the second request of the mock is that to the second route. */
-const gateway = gatewayDaemon((url) => {
+const gateway = sharedGateway((url) => {
   const { models } = gatewayConfig(url) as { models: Record<string, { routes: object[] }> };
   const twice = (dialect: DialectName) => {
     const { routes, ...model } = models[`to-${dialect}`]!;

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
-import { DIALECTS, gatewayDaemon, modelTo } from '../gateway-daemon.ts';
+import { DIALECTS, modelTo, sharedGateway } from '../gateway-daemon.ts';
 import { plainBody, send } from '../raw.ts';
 import { USAGE } from '../script.ts';
 
-const gateway = gatewayDaemon();
+const gateway = sharedGateway();
 
 it.each(DIALECTS)(
   'a client of %s gets a stream that its provider sends as text',

@@ -3,10 +3,10 @@ import { Agent, OpenAIConversationsSession, OpenAIProvider, Runner, tool } from 
 import { tool as aiTool, generateText, jsonSchema, type ModelMessage, stepCountIs } from 'ai';
 import OpenAI from 'openai';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { gatewayConfig, gatewayDaemon, newKey } from '../gateway-daemon.ts';
+import { gatewayConfig, newKey, sharedGateway } from '../gateway-daemon.ts';
 import { type Script, USAGE } from '../script.ts';
 
-const gateway = gatewayDaemon((url) => {
+const gateway = sharedGateway((url) => {
   const { providers, models } = gatewayConfig(url) as Record<string, object>;
   const gemini = { kind: 'gemini', baseUrl: url.replace(/v1$/, 'v1beta'), apiKey: 'AIza-5ecre7' };
   const routes = [{ provider: 'gemini', model: 'upstream-gemini' }];
