@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import OpenAI from 'openai';
-import { describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { freePort } from '../bench/free-port.ts';
 import { OWNER_KEY, startDaemon } from '../daemon.ts';
 import { gate } from '../gate.ts';
@@ -43,18 +43,51 @@ async function read(response: Response): Promise<Answered> {
   return (await response.json()) as Answered;
 }
 
-/** Runs a test with a second mock upstream. */
-async function withSecond<Result>(run: (second: MockUpstream) => Promise<Result>): Promise<Result> {
-  const second = await startMockUpstream();
-  try {
-    return await run(second);
-  } finally {
-    await second.close();
-  }
-}
+/** Timeouts of providers, of which each has models to all formats. */
+const TIMEOUTS = {
+  prompt: { firstByte: '400ms' },
+  steady: { idle: '300ms' },
+  brief: { total: '1s' },
+};
 
-/** The daemon for tests that need no routes of their own. It soon cuts off providers that fall silent. */
-const gateway = gatewayDaemon(() => ({ billing: { drainTimeout: '100ms' } }));
+let closedPort: number;
+beforeAll(async () => {
+  closedPort = await freePort();
+});
+
+/** The daemon for tests that need no retries. It soon cuts off providers that fall silent. */
+const gateway = gatewayDaemon((url) => {
+  const base = gatewayConfig(url) as { providers: object; models: object };
+  const timed = Object.entries(TIMEOUTS).map(([name, timeouts]) => {
+    const common = { baseUrl: url, apiKey: 'k', timeouts };
+    const models = DIALECTS.map((dialect) => {
+      const provider = dialect === 'messages' ? `${name}-anthropic` : name;
+      return [`${name}-${dialect}`, { type: 'text', routes: [{ provider, model: 'm', dialect }] }];
+    });
+    return {
+      providers: {
+        [name]: { kind: 'openai', ...common },
+        [`${name}-anthropic`]: { kind: 'anthropic', ...common },
+      },
+      models: Object.fromEntries(models) as object,
+    };
+  });
+  return {
+    billing: { drainTimeout: '100ms' },
+    providers: Object.assign(
+      {
+        ...base.providers,
+        ...at(`http://127.0.0.1:${closedPort}/v1`, 'closed'),
+        ...at('http://host.invalid/v1', 'nowhere'),
+      },
+      ...timed.map(({ providers }) => providers),
+    ),
+    models: Object.assign(
+      { ...base.models, closed: model('closed'), nowhere: model('nowhere') },
+      ...timed.map(({ models }) => models),
+    ),
+  };
+});
 
 describe('retries', () => {
   const retrying = gatewayDaemon((url) => ({
@@ -125,98 +158,82 @@ describe('retries', () => {
 });
 
 describe('routes', () => {
-  it('are tried by priority, then in order, each in its own dialect', async () => {
-    await withSecond(async (second) => {
-      const first = await startMockUpstream();
-      const daemon = await startDaemon({
-        config: gatewayConfig(first.url, {
-          providers: {
-            ...at(first.url, 'one'),
-            two: { kind: 'anthropic', baseUrl: second.url, apiKey: UPSTREAM_KEYS.anthropic },
-          },
-          models: {
-            both: model('one', 'two'),
-            prioritised: {
-              type: 'text',
-              routes: [
-                { provider: 'one', model: 'low', priority: 1 },
-                { provider: 'two', model: 'high', priority: 5 },
-              ],
-            },
-          },
-        }),
-      });
-      first.play(DOWN);
-      second.play(GOOD);
-      const { choices } = await read(await ask(daemon, 'both'));
-      expect(choices[0]!.message.content).toBe('Hello');
-      expect([first.only().path, second.only().path]).toEqual([PATHS.chat, PATHS.messages]);
-      expect(second.only().body.model).toBe('of-two');
-      expect(second.only().headers['x-api-key']).toBe(UPSTREAM_KEYS.anthropic);
-
-      first.play(GOOD);
-      second.play(GOOD);
-      await ask(daemon, 'prioritised');
-      expect(first.requests).toHaveLength(0);
-      expect(second.only().body.model).toBe('high');
-      await first.close();
-    });
+  let second: MockUpstream;
+  beforeAll(async () => {
+    second = await startMockUpstream();
   });
+  afterAll(() => second.close());
+  const routed = gatewayDaemon((url) => ({
+    routing: { retries: 0, cooldown: { after: 2, for: '5s' } },
+    providers: {
+      ...at(url, 'one'),
+      ...at(second.url, 'two'),
+      other: { kind: 'anthropic', baseUrl: second.url, apiKey: UPSTREAM_KEYS.anthropic },
+    },
+    models: {
+      translated: model('one', 'other'),
+      both: model('one', 'two'),
+      alone: model('one'),
+      prioritised: {
+        type: 'text',
+        routes: [
+          { provider: 'one', model: 'low', priority: 1 },
+          { provider: 'other', model: 'high', priority: 5 },
+        ],
+      },
+    },
+  }));
 
   it('are skipped after repeated failures (circuit open), then probed', async () => {
-    await withSecond(async (second) => {
-      const first = await startMockUpstream();
-      const daemon = await startDaemon({
-        config: gatewayConfig(first.url, {
-          routing: { retries: 0, cooldown: { after: 2, for: '5s' } },
-          providers: { ...at(first.url, 'one'), ...at(second.url, 'two') },
-          models: { both: model('one', 'two'), alone: model('one') },
-        }),
-      });
-      first.play(DOWN);
-      second.play(GOOD);
-      for (let asked = 0; asked < 4; asked += 1) {
-        expect((await ask(daemon, 'both')).status).toBe(200);
-      }
-      expect(first.requests).toHaveLength(2);
-      expect(second.requests).toHaveLength(4);
-      // A model without another route answers 503 with Retry-After.
-      const resting = await ask(daemon, 'alone');
-      expect(resting.status).toBe(503);
-      expect(resting.headers.get('retry-after')).toMatch(/^[1-5]$/);
-      expect(first.requests).toHaveLength(2);
+    const { daemon, upstream: first } = routed();
+    first.play(DOWN);
+    second.play(GOOD);
+    for (let asked = 0; asked < 4; asked += 1) {
+      expect((await ask(daemon, 'both')).status).toBe(200);
+    }
+    expect(first.requests).toHaveLength(2);
+    expect(second.requests).toHaveLength(4);
+    // A model without another route answers 503 with Retry-After.
+    const resting = await ask(daemon, 'alone');
+    expect(resting.status).toBe(503);
+    expect(resting.headers.get('retry-after')).toMatch(/^[1-5]$/);
+    expect(first.requests).toHaveLength(2);
 
-      first.play(GOOD);
-      while (first.requests.length === 0) {
-        expect((await ask(daemon, 'both')).status).toBe(200);
-        await delay(50);
-      }
-      // The circuit is closed and the route first again.
-      await ask(daemon, 'both');
-      expect(first.requests).toHaveLength(2);
-      await first.close();
-    });
+    first.play(GOOD);
+    while (first.requests.length === 0) {
+      expect((await ask(daemon, 'both')).status).toBe(200);
+      await delay(50);
+    }
+    // The circuit is closed and the route first again.
+    await ask(daemon, 'both');
+    expect(first.requests).toHaveLength(2);
+  });
+
+  it('are tried by priority, then in order, each in its own dialect', async () => {
+    const { daemon, upstream: first } = routed();
+    first.play(DOWN);
+    second.play(GOOD);
+    const { choices } = await read(await ask(daemon, 'translated'));
+    expect(choices[0]!.message.content).toBe('Hello');
+    expect([first.only().path, second.only().path]).toEqual([PATHS.chat, PATHS.messages]);
+    expect(second.only().body.model).toBe('of-other');
+    expect(second.only().headers['x-api-key']).toBe(UPSTREAM_KEYS.anthropic);
+
+    first.play(GOOD);
+    second.play(GOOD);
+    await ask(daemon, 'prioritised');
+    expect(first.requests).toHaveLength(0);
+    expect(second.only().body.model).toBe('high');
   });
 });
 
 describe('timeouts', () => {
-  const configured = (url: string, timeouts: object) => ({
-    ...{ routing: { retries: 0, cooldown: { after: 0 }, timeouts } },
-    providers: {
-      openai: { kind: 'openai', baseUrl: url, apiKey: 'k' },
-      anthropic: { kind: 'anthropic', baseUrl: url, apiKey: 'k' },
-    },
-  });
-  const withFirstByte = gatewayDaemon((url) => configured(url, { firstByte: '400ms' }));
-  const withIdleTimeout = gatewayDaemon((url) => configured(url, { idle: '300ms' }));
-  const withTotal = gatewayDaemon((url) => configured(url, { total: '1s' }));
-
   it.each(PAIRS)(
     'client %s, upstream %s: a missing first byte is 504',
     async (client, upstream) => {
-      const { daemon, upstream: mock } = withFirstByte();
+      const { daemon, upstream: mock } = gateway();
       mock.play({ before: 'silence' });
-      const body = plainBody(client, modelTo(upstream), { stream: true });
+      const body = plainBody(client, `prompt-${upstream}`, { stream: true });
       const response = await send(daemon, client, body);
       expect(response.status).toBe(504);
       const message = 'The provider did not begin to answer in time';
@@ -225,20 +242,22 @@ describe('timeouts', () => {
     },
   );
 
-  it.each(PAIRS)(
-    'client %s, upstream %s: firstByte does not apply to an answer that is not streamed',
-    async (client, upstream) => {
-      const { daemon, upstream: mock } = withFirstByte();
+  it.each(DIALECTS)(
+    'client %s: firstByte does not apply to an answer that is not streamed',
+    async (client) => {
+      const { daemon, upstream: mock } = gateway();
       mock.play({ ...GOOD, before: 700 });
-      const response = await send(daemon, client, plainBody(client, modelTo(upstream)));
-      expect(response.status).toBe(200);
+      for (const to of ['chat', 'messages']) {
+        const response = await send(daemon, client, plainBody(client, `prompt-${to}`));
+        expect(response.status).toBe(200);
+      }
     },
   );
 
   it('total applies to an answer that is not streamed', async () => {
-    const { daemon, upstream: mock } = withTotal();
+    const { daemon, upstream: mock } = gateway();
     mock.play({ before: 'silence' });
-    const response = await ask(daemon, 'to-chat');
+    const response = await ask(daemon, 'brief-chat');
     expect(response.status).toBe(504);
     expect((await read(response)).error).toMatchObject({ code: 'total_timeout' });
   });
@@ -246,9 +265,9 @@ describe('timeouts', () => {
   it.each(PAIRS)(
     'client %s, upstream %s: silence within a stream ends it with an error',
     async (client, upstream) => {
-      const { daemon, upstream: mock } = withIdleTimeout();
+      const { daemon, upstream: mock } = gateway();
       mock.play({ ...GOOD, fault: { after: 3, how: 'silence' } });
-      const body = plainBody(client, modelTo(upstream), { stream: true });
+      const body = plainBody(client, `steady-${upstream}`, { stream: true });
       const response = await send(daemon, client, body);
       expect(response.status).toBe(200);
       const text = await response.text();
@@ -259,34 +278,16 @@ describe('timeouts', () => {
   );
 
   it('total ends a stream that never ends', async () => {
-    const { daemon, upstream: mock } = withTotal();
+    const { daemon, upstream: mock } = gateway();
     mock.play({ ...GOOD, fault: { after: 2, how: 'endless' } });
-    const response = await ask(daemon, 'to-chat', { stream: true });
-    const reader = response.body!.getReader();
-    let last = '';
-    for (;;) {
-      const { done, value } = await reader.read();
-      if (done) break;
-      last = (last + Buffer.from(value).toString()).slice(-400);
-    }
-    expect(last).toMatch(/"type": ?"timeout"/);
+    const text = await (await ask(daemon, 'brief-chat', { stream: true })).text();
+    expect(text.slice(-400)).toMatch(/"type": ?"timeout"/);
     expect(await mock.only().closed).toBe('cut');
   });
 
   it('do not delay the 502 for a refused connection or an unknown name', async () => {
-    const closed = await freePort();
-    const daemon = await startDaemon({
-      config: gatewayConfig('http://127.0.0.1:1', {
-        routing: { retries: 0, timeouts: { connect: '30s', total: '60s' } },
-        providers: {
-          ...at(`http://127.0.0.1:${closed}/v1`, 'closed'),
-          ...at('http://host.invalid/v1', 'nowhere'),
-        },
-        models: { closed: model('closed'), nowhere: model('nowhere') },
-      }),
-    });
     for (const id of ['closed', 'nowhere']) {
-      const response = await ask(daemon, id);
+      const response = await ask(gateway().daemon, id);
       expect(response.status).toBe(502);
       const why = id === 'closed' ? 'connection refused' : 'its name is not known';
       expect((await read(response)).error).toMatchObject({

@@ -9,7 +9,7 @@ import { type DialectName, startMockUpstream } from '../mock-upstream.ts';
 import { plainBody, send } from '../raw.ts';
 import { USAGE } from '../script.ts';
 
-const KILLS = Number(process.env['ORIEL_KILLS'] ?? 4);
+const KILLS = Number(process.env['ORIEL_KILLS'] ?? 2);
 const CLIENTS = 24;
 
 /** Credits that one answer to `plainBody` costs. */

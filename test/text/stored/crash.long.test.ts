@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { OWNER_KEY, startDaemon, type TestDaemon } from '../../daemon.ts';
+import { OWNER_KEY, sharedDaemon, startDaemon, type TestDaemon } from '../../daemon.ts';
 import { describeWithPostgres } from '../../engines/postgres.ts';
 import { gate } from '../../gate.ts';
 import { Random } from '../../media/kill/random.ts';
@@ -16,7 +16,7 @@ import { type Script, USAGE } from '../script.ts';
 
 const model = 'talk';
 
-const KILLS = Number(process.env['ORIEL_KILLS'] ?? 3);
+const KILLS = Number(process.env['ORIEL_KILLS'] ?? 2);
 const SEED = Number(process.env['ORIEL_SEED'] ?? randomInt(2 ** 31));
 
 /** Answers that end when their daemon is killed. */
@@ -81,7 +81,7 @@ async function textsIn({ conversations }: OpenAI, id: string): Promise<string[]>
 
 /** Two daemons that follow each other in one place, or that share a store. */
 function describeSurvival(start: () => Promise<readonly [TestDaemon, () => Promise<TestDaemon>]>) {
-  it('continues a response at once after its daemon was killed, and answers one in the background once', async () => {
+  it(`continues a response at once after its daemon was killed, answers one in the background once, and stores and charges answers together through ${KILLS} kills`, async () => {
     const [first, successor] = await start();
     const held = gate();
     upstream.play({ steps: [{ wait: held.passed }, { text: 'Lost.' }] }, says('Hello Ada.'));
@@ -122,49 +122,55 @@ function describeSurvival(start: () => Promise<readonly [TestDaemon, () => Promi
     });
     const lengths = upstream.requests.map(({ body }) => body.messages.length as number);
     expect(lengths.toSorted()).toEqual([1, 3]);
-  });
-
-  it(`stores and charges answers in the background together, through ${KILLS} kills`, async () => {
-    const [first, successor] = await start();
-    const key = await newKey(first, 'crowd', { credits: '1000' });
-    const { id: conversation } = await clientOf(first, key).conversations.create();
-    const random = new Random(SEED);
-    console.info(`ORIEL_SEED=${SEED} ORIEL_KILLS=${KILLS}`);
-    const ids: string[] = [];
-    let daemon = first;
-    for (let kill = 0; kill < KILLS; kill += 1) {
-      const held = gate();
-      upstream.play({ steps: [{ wait: held.passed }, { text: 'Done.' }], usage: USAGE });
-      const { responses } = clientOf(daemon, key);
-      const body = { model, input: 'Work.', background: true, conversation };
-      const queued = await Promise.all(Array.from({ length: CROWD }, () => responses.create(body)));
-      ids.push(...queued.map(({ id }) => id));
-      await upstream.received(CROWD - 1);
-      held.open();
-      await delay(random.whole(10, 80));
-      await daemon.stop('SIGKILL');
-      daemon = await successor();
-    }
-    const client = clientOf(daemon, key);
-    let completed = 0;
-    for (const id of ids) {
-      const { output_text, status, error } = await ended(client, id);
-      if (status === 'completed') completed += 1;
-      // After three interruptions.
-      else
-        expect([status, error?.message]).toEqual(['failed', expect.stringContaining('interrupt')]);
-      expect(output_text).toBe(status === 'completed' ? 'Done.' : '');
-    }
-    expect(completed).toBeGreaterThan(0);
-    // The question and the answer of each, once.
-    expect(await textsIn(client, conversation)).toHaveLength(2 * completed);
-    const charge = (completed * (USAGE.input + USAGE.output)) / 1000;
-    await expect.poll(() => spentOf(daemon, key), { timeout: 20_000 }).toBeCloseTo(charge, 6);
+    await throughKills(daemon, successor);
   });
 }
 
-/** Document files that a response in a conversation writes: those of its two items, and its own. */
-const WRITES = [1, 2, 3];
+/** Kills daemons while they write answers of a crowd, and checks each answer and the sum of the charges. */
+async function throughKills(first: TestDaemon, successor: () => Promise<TestDaemon>) {
+  let daemon = first;
+  const key = await newKey(first, 'crowd', { credits: '1000' });
+  const { id: conversation } = await clientOf(first, key).conversations.create();
+  const random = new Random(SEED);
+  console.info(`ORIEL_SEED=${SEED} ORIEL_KILLS=${KILLS}`);
+  const ids: string[] = [];
+  for (let kill = 0; kill < KILLS; kill += 1) {
+    const held = gate();
+    upstream.play({ steps: [{ wait: held.passed }, { text: 'Done.' }], usage: USAGE });
+    const { responses } = clientOf(daemon, key);
+    const body = { model, input: 'Work.', background: true, conversation };
+    const queued = await Promise.all(Array.from({ length: CROWD }, () => responses.create(body)));
+    ids.push(...queued.map(({ id }) => id));
+    await upstream.received(CROWD - 1);
+    held.open();
+    await delay(random.whole(10, 80));
+    await daemon.stop('SIGKILL');
+    daemon = await successor();
+  }
+  const client = clientOf(daemon, key);
+  let completed = 0;
+  for (const id of ids) {
+    const { output_text, status, error } = await ended(client, id);
+    if (status === 'completed') completed += 1;
+    // After three interruptions.
+    else expect([status, error?.message]).toEqual(['failed', expect.stringContaining('interrupt')]);
+    expect(output_text).toBe(status === 'completed' ? 'Done.' : '');
+  }
+  expect(completed).toBeGreaterThan(0);
+  // The question and the answer of each, once.
+  expect(await textsIn(client, conversation)).toHaveLength(2 * completed);
+  const charge = (completed * (USAGE.input + USAGE.output)) / 1000;
+  await expect.poll(() => spentOf(daemon, key), { timeout: 20_000 }).toBeCloseTo(charge, 6);
+}
+
+/**
+ * A response in a conversation writes three document files: those of its two items, and its own. In the background
+ * the first write renews the claim.
+ */
+const WRITES = [
+  { direct: 1, inBackground: 3 },
+  { direct: 3, inBackground: 4 },
+];
 
 describe('one daemon', () => {
   it('adds items to a conversation with the answer, killed at each write', async () => {
@@ -172,13 +178,13 @@ describe('one daemon', () => {
     const disk = testDisk(join(temporaryFolder(), 'disk.json'));
     const next = () => startDaemon({ data, config: configWith(), env: disk.env });
     let daemon = await next();
-    for (const kills of WRITES) {
-      const kill = { fails: ['/documents/[^/]*new open'], kills };
+    const kill = (kills: number) => disk.set({ fails: ['/documents/[^/]*new open'], kills });
+    for (const { direct, inBackground } of WRITES) {
       const { id: conversation } = await clientOf(daemon).conversations.create();
       const ask = { model, input: 'Work.', conversation };
       upstream.play(says('Lost.'));
-      disk.set(kill);
-      await expect(clientOf(daemon).responses.create(ask), `${kills}`).rejects.toThrow();
+      kill(direct);
+      await expect(clientOf(daemon).responses.create(ask), `${direct}`).rejects.toThrow();
       disk.set({});
       daemon = await next();
       expect(await textsIn(clientOf(daemon), conversation)).toEqual([]);
@@ -187,8 +193,7 @@ describe('one daemon', () => {
       upstream.play({ steps: [{ wait: held.passed }, { text: 'Lost.' }] }, says('Done.'));
       const queued = await clientOf(daemon).responses.create({ ...ask, background: true });
       await upstream.received(0);
-      // The first write renews the claim.
-      disk.set({ ...kill, kills: kills + 1 });
+      kill(inBackground);
       held.open();
       await daemon.ended;
       disk.set({});
@@ -207,17 +212,15 @@ describe('one daemon', () => {
 });
 
 describeWithPostgres('several nodes', (server) => {
-  const node = () => startDaemon({ config: configWith({ driver: 'postgres', url: server().url }) });
-
-  describeSurvival(async () => {
-    const [first, second] = [await node(), await node()];
-    const others = [second];
-    return [first, async () => others.pop() ?? node()];
-  });
+  const settings = {
+    get config() {
+      return configWith({ driver: 'postgres', url: server().url });
+    },
+  };
+  const shared = [settings, settings, settings].map(sharedDaemon);
 
   it('read, follow and cancel responses of each other', async () => {
-    const nodes = [await node(), await node(), await node()];
-    const [one, other, third] = nodes.map((one) => clientOf(one)) as [OpenAI, OpenAI, OpenAI];
+    const [one, other, third] = shared.map((node) => clientOf(node())) as [OpenAI, OpenAI, OpenAI];
     upstream.play(says('Hello.'));
     const first = await one.responses.create({ model, input: 'Hi' });
     const second = await other.responses.create({
@@ -258,4 +261,9 @@ describeWithPostgres('several nodes', (server) => {
     expect((await third.responses.retrieve(id)).status).toBe('cancelled');
     never.open();
   });
+
+  // A second try begins where the first ended, with nodes of its own.
+  const left = [...shared];
+  const next = async () => left.shift()?.() ?? startDaemon(settings);
+  describeSurvival(async () => [await next(), next]);
 });
