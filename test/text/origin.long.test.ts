@@ -25,7 +25,8 @@ describe('the key of an upstream, split over deltas', () => {
     const body = plainBody(client, modelTo(to), { stream: true });
     for (const pieces of [[...key], [key.slice(0, 9), key.slice(9)], [`a ${key} z`]]) {
       const text = pieces.join('');
-      for (const cut of [everyByte, cutAt(700)]) {
+      // Deltas of a translation have no bytes of a chunk left.
+      for (const cut of client === to ? [everyByte, cutAt(700)] : [cutAt(700)]) {
         upstream.play({
           steps: [
             { text, pieces },

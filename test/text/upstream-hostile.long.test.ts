@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -408,8 +407,8 @@ describe('the key of an upstream', () => {
           `<html><head><title>${echo}</title></head><body>${echo}</body></html>`,
           echo,
         ];
-        // Texts are redacted in one way, wherever they stand: each body has two of them.
-        for (const body of bodies.filter((_, index) => (index + number) % 3 === 0)) {
+        // Texts are redacted in one way, wherever they stand: each text is in two bodies.
+        for (const body of bodies.filter((_, index) => (index + number) % 5 === 0)) {
           for (const status of [200, 401]) {
             upstream.play({
               refuse: { status, body, headers: { 'x-key': key, 'request-id': key } },
@@ -456,42 +455,14 @@ it('impossible usage is charged up to the hold', async () => {
   expect(credits.available).toBeGreaterThan(900);
 });
 
-describe('after all tests of this file', () => {
-  it('the log has no errors and no key, and no credits are held', async () => {
-    const { daemon } = gateway();
-    expect(daemon.log.filter(({ level }) => level === 'error')).toEqual([]);
-    expect(JSON.stringify(daemon.log)).not.toContain(SECRET);
-    await expect
-      .poll(async () => {
-        const response = await daemon.request('/v1/account');
-        return ((await response.json()) as Account).credits.reserved;
-      })
-      .toBe(0);
-  });
-
-  it.skipIf(process.platform !== 'linux')(
-    'memory grows by less than 64 MB in ten rounds',
-    async () => {
-      const { daemon, upstream } = gateway();
-      const megabytes = () =>
-        Number(
-          /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${daemon.child.pid}/status`, 'utf8'))![1],
-        ) / 1024;
-      const round = async () => {
-        for (const [client, dialect] of PAIRS) {
-          for (const body of [
-            bytesOf(framesOf(dialect, SCRIPTS[0]!).slice(0, 6)),
-            'data: {"error":{}}\n\n',
-          ]) {
-            upstream.play({ raw: { type: 'text/event-stream', body } });
-            await ask(client, modelTo(dialect), true);
-          }
-        }
-      };
-      for (let count = 0; count < 5; count += 1) await round();
-      const before = megabytes();
-      for (let count = 0; count < 10; count += 1) await round();
-      expect(megabytes() - before).toBeLessThan(64);
-    },
-  );
+it('after all tests of this file the log has no errors and no key, and no credits are held', async () => {
+  const { daemon } = gateway();
+  expect(daemon.log.filter(({ level }) => level === 'error')).toEqual([]);
+  expect(JSON.stringify(daemon.log)).not.toContain(SECRET);
+  await expect
+    .poll(async () => {
+      const response = await daemon.request('/v1/account');
+      return ((await response.json()) as Account).credits.reserved;
+    })
+    .toBe(0);
 });
