@@ -40,14 +40,16 @@ export const POOLS = [
 ];
 
 /**
- * Files that talk to providers as clients do, some for each format, way of streaming and kind of failure. With
- * ORIEL_CASSETTES they repeat their requests from recordings.
+ * Files that talk to providers as clients do. With ORIEL_CASSETTES they repeat their requests from recordings: agents,
+ * each format and way of streaming, kinds of failure, requests at once, and endpoints beside those of texts.
  */
 const CASSETTES = [
   'test/text/agents/{replay,messages-agent}.long.test.ts',
-  'test/text/{dialects/completions,embeddings,emulation,gemini,matrix}/*.test.ts',
+  'test/text/matrix/{choices,errors.long,text,tools}.test.ts',
+  'test/text/{dialects/completions,embeddings}/*.test.ts',
+  'test/text/gemini/client.test.ts',
   'test/text/counting/count-tokens.long.test.ts',
-  'test/text/{affinity,azure,model-names,threads}.test.ts',
+  'test/text/azure.test.ts',
   'test/media/tasks/openai-*.test.ts',
 ];
 const REPEATED = process.env['ORIEL_CASSETTES'] === undefined ? [] : CASSETTES;
