@@ -254,29 +254,6 @@ describe('text of a chat stream', () => {
     expect(blocksOf(events).map(({ type }) => type)).toEqual(['tool']);
   });
 
-  it('is read from content parts, as Mistral sends them', () => {
-    const events = decode(
-      stream([
-        { content: [{ type: 'thinking', thinking: [{ type: 'text', text: 'Hm.' }] }] },
-        {
-          content: [
-            { type: 'text', text: 'Hel' },
-            { type: 'text', text: 'lo' },
-          ],
-        },
-      ]),
-    );
-    expect(blocksOf(events)).toEqual([
-      { type: 'reasoning', text: 'Hm.' },
-      { type: 'text', text: 'Hello' },
-    ]);
-  });
-
-  it('a refusal is a block of its own', () => {
-    const events = decode(stream([{ refusal: 'I ' }, { refusal: 'will not.' }]));
-    expect(blocksOf(events)).toEqual([{ type: 'refusal', text: 'I will not.' }]);
-  });
-
   it('has citations at their position in the block', () => {
     const cited = {
       type: 'url_citation',
@@ -321,220 +298,182 @@ describe('text of a chat stream', () => {
     expect(blocksOf(events)).toEqual([{ type: 'text', text: 'yes' }]);
     expect(finishOf(events).reason).toBe('stop');
   });
+});
 
-  it('images and audio are native blocks', () => {
-    const events = decode(
-      stream([
+const text = (words: string) => ({ type: 'text', text: words });
+const thought = (words: string, more: object = {}) => ({ type: 'reasoning', text: words, ...more });
+const tool = (id: string, json: string, name = 'f') => ({
+  type: 'tool',
+  text: json,
+  more: { id, name },
+});
+const f = (json: unknown) => ({ name: 'f', arguments: json });
+const calling = (...calls: object[]) => ({ tool_calls: calls });
+const detail = (more: Json, type = 'reasoning.text') => ({ type, index: 0, ...more });
+const details = (...list: object[]) => ({ reasoning_details: list });
+const signed = (...list: object[]) => {
+  const value = { reasoning_details: list };
+  return { more: { dialect: 'chat', provider: 'acme', value } };
+};
+
+describe('blocks of a chat stream', () => {
+  it.each<[string, unknown[], unknown[]]>([
+    [
+      'content parts, as Mistral sends them',
+      [
+        { content: [{ type: 'thinking', thinking: [text('Hm.')] }] },
+        { content: [text('Hel'), text('lo')] },
+      ],
+      [thought('Hm.'), text('Hello')],
+    ],
+    [
+      'a refusal',
+      [{ refusal: 'I ' }, { refusal: 'will not.' }],
+      [{ type: 'refusal', text: 'I will not.' }],
+    ],
+    [
+      'images and audio',
+      [
         { content: 'Look:', images: [{ type: 'image_url' }] },
         { audio: { id: 'a', data: 'AA', transcript: 'He' } },
         { audio: { data: 'BB', transcript: 'y', expires_at: 5 } },
-      ]),
-    );
-    expect(blocksOf(events)).toEqual([
-      { type: 'text', text: 'Look:' },
-      { type: 'native', text: '{"images":[{"type":"image_url"}]}' },
-      {
-        type: 'native',
-        text: '{"audio":{"id":"a","data":"AABB","transcript":"Hey","expires_at":5}}',
-      },
-    ]);
-  });
-});
-
-describe('reasoning of a chat stream', () => {
-  it.each(['reasoning_content', 'reasoning'])('is read from %s', (name) => {
-    const events = decode(
-      stream([{ [name]: 'H' }, { [name]: 'm', content: null }, { content: 'x' }]),
-    );
-    expect(blocksOf(events)).toEqual([
-      { type: 'reasoning', text: 'Hm' },
-      { type: 'text', text: 'x' },
-    ]);
-  });
-
-  it('in both fields is emitted once', () => {
-    const events = decode(stream([{ reasoning_content: 'Hm', reasoning: 'Hm' }]));
-    expect(blocksOf(events)).toEqual([{ type: 'reasoning', text: 'Hm' }]);
-  });
-
-  it('keeps reasoning_details for replay without repeating the text', () => {
-    const detail = (more: Json) => ({
-      reasoning_details: [{ type: 'reasoning.text', index: 0, ...more }],
-    });
-    const events = decode(
-      stream([
-        { reasoning: 'H', ...detail({ text: 'H' }) },
-        { reasoning: 'm', ...detail({ text: 'm' }) },
-        detail({ signature: 'sig' }),
+      ],
+      [
+        text('Look:'),
+        { type: 'native', text: '{"images":[{"type":"image_url"}]}' },
+        {
+          type: 'native',
+          text: '{"audio":{"id":"a","data":"AABB","transcript":"Hey","expires_at":5}}',
+        },
+      ],
+    ],
+    ...['reasoning_content', 'reasoning'].map((name): [string, unknown[], unknown[]] => [
+      name,
+      [{ [name]: 'H' }, { [name]: 'm', content: null }, { content: 'x' }],
+      [thought('Hm'), text('x')],
+    ]),
+    ['reasoning in both fields', [{ reasoning_content: 'Hm', reasoning: 'Hm' }], [thought('Hm')]],
+    [
+      'reasoning_details for replay, without the text again',
+      [
+        { reasoning: 'H', ...details(detail({ text: 'H' })) },
+        { reasoning: 'm', ...details(detail({ text: 'm' })) },
+        details(detail({ signature: 'sig' })),
         { content: 'x' },
-      ]),
-    );
-    expect(blocksOf(events)).toMatchObject([
-      {
-        type: 'reasoning',
-        text: 'Hm',
-        more: {
-          dialect: 'chat',
-          provider: 'acme',
-          value: { reasoning_details: [{ type: 'reasoning.text', index: 0, signature: 'sig' }] },
-        },
-      },
-      { type: 'text', text: 'x' },
-    ]);
-  });
-
-  it('is read from reasoning_details alone', () => {
-    const details = (more: Json) => ({ reasoning_details: [{ index: 0, ...more }] });
-    const events = decode(
-      stream([
-        details({ type: 'reasoning.text', text: 'H' }),
-        details({ type: 'reasoning.text', text: 'm' }),
-        details({ type: 'reasoning.encrypted', data: 'xyz', id: 'r' }),
-      ]),
-    );
-    expect(blocksOf(events)).toMatchObject([
-      {
-        text: 'Hm',
-        more: {
-          value: {
-            reasoning_details: [
-              { type: 'reasoning.text', text: 'Hm' },
-              { type: 'reasoning.encrypted', data: 'xyz' },
-            ],
-          },
-        },
-      },
-    ]);
-  });
-
-  it('may precede and follow calls', () => {
-    const events = decode(
-      stream([
+      ],
+      [thought('Hm', signed(detail({ signature: 'sig' }))), text('x')],
+    ],
+    [
+      'reasoning_details alone',
+      [
+        details(detail({ text: 'H' })),
+        details(detail({ text: 'm' })),
+        details(detail({ data: 'xyz', id: 'r' }, 'reasoning.encrypted')),
+      ],
+      [
+        thought(
+          'Hm',
+          signed(detail({ text: 'Hm' }), detail({ data: 'xyz', id: 'r' }, 'reasoning.encrypted')),
+        ),
+      ],
+    ],
+    [
+      'reasoning before and after calls',
+      [
         { reasoning_content: 'a' },
         call(0, '1', 'f', '{}'),
         { reasoning_content: 'b' },
         call(1, '2', 'g', '{}'),
-      ]),
-    );
-    expect(blocksOf(events).map(({ type }) => type)).toEqual([
-      'reasoning',
-      'tool',
-      'reasoning',
-      'tool',
-    ]);
-  });
-});
-
-describe('tool calls of a chat stream', () => {
-  const f = (id: string, text: string, name = 'f') => ({ type: 'tool', text, more: { id, name } });
-
-  it('after text end with tool-calls despite finish_reason stop', () => {
-    const events = decode(stream([{ content: 'Let me look.' }, call(0, 'a', 'f'), piece(0, '{}')]));
-    expect(blocksOf(events)).toEqual([{ type: 'text', text: 'Let me look.' }, f('a', '{}')]);
-    expect(finishOf(events)).toMatchObject({ reason: 'tool-calls', raw: 'stop' });
-  });
-
-  it('are emitted delta by delta', () => {
-    const events = decode(stream([call(0, 'a', 'f'), piece(0, '{"x"'), piece(0, ':1}')]));
-    expect(events.filter(({ type }) => type === 'tool-delta')).toHaveLength(2);
-    expect(blocksOf(events)).toEqual([f('a', '{"x":1}')]);
-  });
-
-  it('in parallel are emitted one after another', () => {
-    const events = decode(
-      stream([call(0, 'a', 'f', '{"x":1}'), call(1, 'b', 'g'), piece(1, '{"y":2}')]),
-    );
-    expect(blocksOf(events)).toEqual([f('a', '{"x":1}'), f('b', '{"y":2}', 'g')]);
-  });
-
-  it('with interleaved deltas are emitted one after another', () => {
-    const events = decode(
-      stream([
+      ],
+      [thought('a'), tool('1', '{}'), thought('b'), tool('2', '{}', 'g')],
+    ],
+    [
+      'parallel calls',
+      [call(0, 'a', 'f', '{"x":1}'), call(1, 'b', 'g'), piece(1, '{"y":2}')],
+      [tool('a', '{"x":1}'), tool('b', '{"y":2}', 'g')],
+    ],
+    [
+      'interleaved calls',
+      [
         call(0, 'a', 'f', '{"x":"}'),
         call(1, 'b', 'g', '{"y'),
         piece(0, '\\"'),
         piece(1, '":2}'),
         piece(0, '"}'),
         { content: 'Done.' },
-      ]),
-    );
-    expect(blocksOf(events)).toEqual([
-      f('a', '{"x":"}\\""}'),
-      f('b', '{"y":2}', 'g'),
-      { type: 'text', text: 'Done.' },
-    ]);
-  });
-
-  it.each<[string, unknown[], unknown[]]>([
-    ['no arguments at all', [call(0, 'a', 'f')], [f('a', '')]],
-    ['arguments of null', [call(0, 'a', 'f', 'null')], [f('a', '')]],
+      ],
+      [tool('a', '{"x":"}\\""}'), tool('b', '{"y":2}', 'g'), text('Done.')],
+    ],
+    ['no arguments at all', [call(0, 'a', 'f')], [tool('a', '')]],
+    ['arguments of null', [call(0, 'a', 'f', 'null')], [tool('a', '')]],
     [
       'arguments at the end only',
       [call(0, 'a', 'f'), {}, piece(0, '{"x":1}')],
-      [f('a', '{"x":1}')],
+      [tool('a', '{"x":1}')],
     ],
     [
       'arguments that are an object',
-      [{ tool_calls: [{ index: 0, id: 'a', function: { name: 'f', arguments: { x: 1 } } }] }],
-      [f('a', '{"x":1}')],
+      [calling({ index: 0, id: 'a', function: f({ x: 1 }) })],
+      [tool('a', '{"x":1}')],
     ],
     [
       'all of it in every fragment',
       [call(0, 'a', 'f', '{"x"'), call(0, 'a', 'f', ':1}')],
-      [f('a', '{"x":1}')],
+      [tool('a', '{"x":1}')],
     ],
     [
       'a summary at the end',
       [call(0, 'a', 'f', '{"x"'), piece(0, ':1}'), call(0, 'a', 'f', '{"x":1}')],
-      [f('a', '{"x":1}')],
+      [tool('a', '{"x":1}')],
     ],
     [
       'no index',
-      [
-        { tool_calls: [{ id: 'a', function: { name: 'f', arguments: '{' } }] },
-        { tool_calls: [{ function: { arguments: '}' } }] },
-      ],
-      [f('a', '{}')],
+      [calling({ id: 'a', function: f('{') }), calling({ function: { arguments: '}' } })],
+      [tool('a', '{}')],
     ],
     [
       'no index, twice',
-      [
-        {
-          tool_calls: [
-            { id: 'a', function: { name: 'f', arguments: '{}' } },
-            { id: 'b', function: { name: 'f', arguments: '{}' } },
-          ],
-        },
-      ],
-      [f('a', '{}'), f('b', '{}')],
+      [calling({ id: 'a', function: f('{}') }, { id: 'b', function: f('{}') })],
+      [tool('a', '{}'), tool('b', '{}')],
     ],
     [
       'one index for all',
       [call(0, 'a', 'f', '{"x":1}'), call(0, 'b', 'f', '{"x":2}')],
-      [f('a', '{"x":1}'), f('b', '{"x":2}')],
+      [tool('a', '{"x":1}'), tool('b', '{"x":2}')],
     ],
     [
       'the name after the id',
-      [
-        { tool_calls: [{ index: 0, id: 'a' }] },
-        { tool_calls: [{ index: 0, function: { name: 'f', arguments: '{}' } }] },
-      ],
-      [f('a', '{}')],
+      [calling({ index: 0, id: 'a' }), calling({ index: 0, function: f('{}') })],
+      [tool('a', '{}')],
     ],
     [
       'white space after the end',
       [call(0, 'a', 'f', '{}'), call(1, 'b', 'f', '{}'), piece(0, '\n')],
-      [f('a', '{}'), f('b', '{}')],
+      [tool('a', '{}'), tool('b', '{}')],
     ],
   ])('%s', (_, deltas, blocks) => {
     expect(blocksOf(decode(stream(deltas)))).toEqual(blocks);
+  });
+});
+
+describe('tool calls of a chat stream', () => {
+  it('after text end with tool-calls despite finish_reason stop', () => {
+    const events = decode(stream([{ content: 'Let me look.' }, call(0, 'a', 'f'), piece(0, '{}')]));
+    expect(blocksOf(events)).toEqual([text('Let me look.'), tool('a', '{}')]);
+    expect(finishOf(events)).toMatchObject({ reason: 'tool-calls', raw: 'stop' });
+  });
+
+  it('are emitted delta by delta', () => {
+    const events = decode(stream([call(0, 'a', 'f'), piece(0, '{"x"'), piece(0, ':1}')]));
+    expect(events.filter(({ type }) => type === 'tool-delta')).toHaveLength(2);
+    expect(blocksOf(events)).toEqual([tool('a', '{"x":1}')]);
   });
 
   it('get a new id if theirs is missing or taken', () => {
     const events = decode(
       stream([
-        { tool_calls: [{ index: 0, function: { name: 'f', arguments: '{}' } }] },
-        { tool_calls: [{ index: 1, id: '', function: { name: 'f', arguments: '{}' } }] },
+        calling({ index: 0, function: f('{}') }),
+        calling({ index: 1, id: '', function: f('{}') }),
         call(2, 'a', 'f', '{}'),
         call(3, 'a', 'f', '{}'),
       ]),
@@ -546,22 +485,20 @@ describe('tool calls of a chat stream', () => {
   });
 
   it('without ids at one index are separated by name', () => {
-    const one = (args: string) => ({
-      tool_calls: [{ index: 0, function: { name: 'f', arguments: args } }],
-    });
+    const one = (json: string) => calling({ index: 0, function: f(json) });
     const events = decode(stream([one('{"x":1}'), one('{"x":2}')]));
     expect(blocksOf(events).map(({ text }) => text)).toEqual(['{"x":1}', '{"x":2}']);
   });
 
   it('that the limit cuts are emitted so far', () => {
     const events = decode(stream([call(0, 'a', 'f', '{"x')], 'length'));
-    expect(blocksOf(events)).toEqual([f('a', '{"x')]);
+    expect(blocksOf(events)).toEqual([tool('a', '{"x')]);
     expect(finishOf(events).reason).toBe('length');
   });
 
   it('have the tool name of the client', () => {
     const events = decode(stream([call(0, 'a', 'short', '{}')]), () => 'long name');
-    expect(blocksOf(events)).toEqual([f('a', '{}', 'long name')]);
+    expect(blocksOf(events)).toEqual([tool('a', '{}', 'long name')]);
   });
 
   it('are read from the legacy function_call', () => {
@@ -576,20 +513,12 @@ describe('tool calls of a chat stream', () => {
   });
 
   it('of custom tools are native blocks', () => {
-    const events = decode(
-      stream(
-        [
-          {
-            tool_calls: [
-              { index: 0, id: 'a', type: 'custom', custom: { name: 'sing', input: '' } },
-            ],
-          },
-          { tool_calls: [{ index: 0, custom: { input: 'la' } }] },
-          { tool_calls: [{ index: 0, custom: { input: ' la' } }] },
-        ],
-        'tool_calls',
-      ),
-    );
+    const deltas = [
+      calling({ index: 0, id: 'a', type: 'custom', custom: { name: 'sing', input: '' } }),
+      calling({ index: 0, custom: { input: 'la' } }),
+      calling({ index: 0, custom: { input: ' la' } }),
+    ];
+    const events = decode(stream(deltas, 'tool_calls'));
     expect(blocksOf(events)).toEqual([
       {
         type: 'native',

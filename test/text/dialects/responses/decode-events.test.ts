@@ -56,6 +56,30 @@ const write = (output_index: number, delta: string) => ({
   output_index,
   delta,
 });
+const summarise = (summary_index: number, delta: string, more: Json = {}) => ({
+  type: 'response.reasoning_summary_text.delta',
+  output_index: 0,
+  summary_index,
+  delta,
+  ...more,
+});
+const thought = (id: string, ...texts: string[]) => ({
+  ...{ type: 'reasoning', id },
+  summary: texts.map((text) => ({ type: 'summary_text', text })),
+});
+const long = { content: [{ type: 'reasoning_text', text: 'long thought' }] };
+const think = (delta: string) => ({
+  ...{ type: 'response.reasoning_text.delta', output_index: 0, content_index: 0 },
+  delta,
+});
+const second = call({ id: 'fc_2', call_id: 'call_2', name: 'g', arguments: '{"b":2}' });
+const parts = message('', {
+  content: [
+    { type: 'output_text', text: 'a', annotations: [] },
+    { type: 'refusal', refusal: 'no' },
+    { type: 'output_text', text: 'b', annotations: [] },
+  ],
+});
 const empty = (item: Json) => ({ ...item, content: [], arguments: '', summary: [] });
 
 describe('a responses stream', () => {
@@ -88,33 +112,19 @@ describe('a responses stream', () => {
   });
 
   it('joins parts of a summary by blank lines and keeps the signature', () => {
-    const item = {
-      type: 'reasoning',
-      id: 'rs_1',
-      summary: [
-        { type: 'summary_text', text: 'one' },
-        { type: 'summary_text', text: 'two' },
-      ],
-      encrypted_content: 'gAAA',
-    };
-    const piece = (summary_index: number, delta: string) => ({
-      type: 'response.reasoning_summary_text.delta',
-      output_index: 0,
-      summary_index,
-      delta,
-    });
+    const item = { ...thought('rs_1', 'one', 'two'), encrypted_content: 'gAAA' };
     const events = decode([
       created,
-      added(0, { type: 'reasoning', id: 'rs_1', summary: [] }),
-      piece(0, 'on'),
-      piece(0, 'e'),
+      added(0, thought('rs_1')),
+      summarise(0, 'on'),
+      summarise(0, 'e'),
       {
         type: 'response.reasoning_summary_text.done',
         output_index: 0,
         summary_index: 0,
         text: 'one',
       },
-      piece(1, 'tw'),
+      summarise(1, 'tw'),
       done(0, item),
       completed([item]),
     ]);
@@ -127,29 +137,94 @@ describe('a responses stream', () => {
     });
   });
 
-  it('decodes reasoning text', () => {
-    const text = { type: 'response.reasoning_text.delta', output_index: 0, content_index: 0 };
-    const item = {
-      type: 'reasoning',
-      id: 'rs_1',
-      summary: [{ type: 'summary_text', text: 'short' }],
-      content: [{ type: 'reasoning_text', text: 'long thought' }],
-    };
-    const events = decode([
-      created,
-      added(0, { type: 'reasoning', id: 'rs_1', summary: [] }),
-      { ...text, delta: 'long ' },
-      {
-        type: 'response.reasoning_summary_text.delta',
-        output_index: 0,
-        summary_index: 0,
-        delta: 'sh',
-      },
-      { ...text, delta: 'thought' },
-      done(0, item),
-      completed([item]),
-    ]);
-    expect(blocksOf(events)).toEqual([['reasoning', 'long thought']]);
+  it.each<[string, Json[], [string, string][]]>([
+    [
+      'reasoning text, not its summary',
+      [
+        added(0, thought('rs_1')),
+        think('long '),
+        summarise(0, 'sh'),
+        think('thought'),
+        done(0, { ...thought('rs_1', 'short'), ...long }),
+        completed([{ ...thought('rs_1', 'short'), ...long }]),
+      ],
+      [['reasoning', 'long thought']],
+    ],
+    [
+      'items by index where their ids change',
+      [
+        { type: 'response.in_progress', response: { id: 'resp_2' } },
+        added(0, thought('a')),
+        summarise(0, 'hm', { item_id: 'b' }),
+        done(0, thought('c', 'hm')),
+        added(1, empty(message('', { id: 'd' }))),
+        say(1, 'yes', 0, { item_id: 'e' }),
+        done(1, message('yes', { id: 'f' })),
+        completed([thought('g', 'hm'), message('yes', { id: 'h' })]),
+      ],
+      [
+        ['reasoning', 'hm'],
+        ['text', 'yes'],
+      ],
+    ],
+    [
+      'interleaved items one after another',
+      [
+        added(0, empty(call())),
+        added(1, empty(second)),
+        write(1, '{"b"'),
+        write(0, '{"a":'),
+        write(1, ':2}'),
+        done(1, second),
+        write(0, '1}'),
+        done(0, call()),
+        completed(),
+      ],
+      [
+        ['tool call_1 f', '{"a":1}'],
+        ['tool call_2 g', '{"b":2}'],
+      ],
+    ],
+    [
+      'each part of a message, also refusals',
+      [
+        added(0, empty(parts)),
+        say(0, 'a', 0),
+        { type: 'response.refusal.delta', output_index: 0, content_index: 1, delta: 'n' },
+        { type: 'response.refusal.done', output_index: 0, content_index: 1, refusal: 'no' },
+        done(0, parts),
+        completed([parts]),
+      ],
+      [
+        ['text', 'a'],
+        ['refusal', 'no'],
+        ['text', 'b'],
+      ],
+    ],
+    [
+      'items that only response.completed has',
+      [
+        added(3, empty(message('', { id: 'rotated' }))),
+        say(3, 'x'),
+        done(3, message('x', { id: 'again' })),
+        completed([message('x'), call()]),
+      ],
+      [
+        ['text', 'x'],
+        ['tool call_1 f', '{"a":1}'],
+      ],
+    ],
+    [
+      'a call without arguments',
+      [added(0, call({ arguments: '' })), done(0, call({ arguments: '' })), completed()],
+      [['tool call_1 f', '']],
+    ],
+  ])('decodes %s', (_, events, blocks) => {
+    const decoded = decode([created, ...events]);
+    expect(blocksOf(decoded)).toEqual(blocks);
+    const isCalled = blocks.at(-1)![0].startsWith('tool');
+    expect(finishOf(decoded).reason).toBe(isCalled ? 'tool-calls' : 'stop');
+    expect(decoded).not.toContainEqual(expect.objectContaining({ type: 'tool-delta', json: '' }));
   });
 
   it.each<[string, Json[]]>([
@@ -170,13 +245,6 @@ describe('a responses stream', () => {
     ]);
     expect(blocksOf(events)).toEqual([['tool call_1 f', '{"a":1}']]);
     expect(finishOf(events).reason).toBe('tool-calls');
-  });
-
-  it('has no delta for a call without arguments', () => {
-    const item = call({ arguments: '' });
-    const events = decode([created, added(0, item), done(0, item), completed()]);
-    expect(blocksOf(events)).toEqual([['tool call_1 f', '']]);
-    expect(events.filter(({ type }) => type === 'tool-delta')).toEqual([]);
   });
 
   it('delays a call until its name and makes a missing id', () => {
@@ -201,77 +269,6 @@ describe('a responses stream', () => {
     });
     decoder.whole({ status: 'completed', output: [call()] });
     expect(names).toEqual(['long f']);
-  });
-
-  it('matches items by index if their ids change', () => {
-    const events = decode([
-      created,
-      { type: 'response.in_progress', response: { id: 'resp_2' } },
-      added(0, { type: 'reasoning', id: 'a', summary: [] }),
-      {
-        type: 'response.reasoning_summary_text.delta',
-        item_id: 'b',
-        output_index: 0,
-        summary_index: 0,
-        delta: 'hm',
-      },
-      done(0, { type: 'reasoning', id: 'c', summary: [{ type: 'summary_text', text: 'hm' }] }),
-      added(1, empty(message('', { id: 'd' }))),
-      say(1, 'yes', 0, { item_id: 'e' }),
-      done(1, message('yes', { id: 'f' })),
-      completed([
-        { type: 'reasoning', id: 'g', summary: [{ type: 'summary_text', text: 'hm' }] },
-        message('yes', { id: 'h' }),
-      ]),
-    ]);
-    expect(blocksOf(events)).toEqual([
-      ['reasoning', 'hm'],
-      ['text', 'yes'],
-    ]);
-  });
-
-  it('emits interleaved items one after another', () => {
-    const second = call({ id: 'fc_2', call_id: 'call_2', name: 'g', arguments: '{"b":2}' });
-    const events = decode([
-      created,
-      added(0, empty(call())),
-      added(1, empty(second)),
-      write(1, '{"b"'),
-      write(0, '{"a":'),
-      write(1, ':2}'),
-      done(1, second),
-      write(0, '1}'),
-      done(0, call()),
-      completed(),
-    ]);
-    expect(blocksOf(events)).toEqual([
-      ['tool call_1 f', '{"a":1}'],
-      ['tool call_2 g', '{"b":2}'],
-    ]);
-  });
-
-  it('decodes each part of a message, also refusals', () => {
-    const item = message('', {
-      content: [
-        { type: 'output_text', text: 'a', annotations: [] },
-        { type: 'refusal', refusal: 'no' },
-        { type: 'output_text', text: 'b', annotations: [] },
-      ],
-    });
-    const events = decode([
-      created,
-      added(0, empty(item)),
-      say(0, 'a', 0),
-      { type: 'response.refusal.delta', output_index: 0, content_index: 1, delta: 'n' },
-      { type: 'response.refusal.done', output_index: 0, content_index: 1, refusal: 'no' },
-      done(0, item),
-      completed([item]),
-    ]);
-    expect(blocksOf(events)).toEqual([
-      ['text', 'a'],
-      ['refusal', 'no'],
-      ['text', 'b'],
-    ]);
   });
 
   it('decodes each citation once and keeps other annotations as native', () => {
@@ -362,21 +359,6 @@ describe('a responses stream', () => {
     expect(out[0]!.type).toBe('start');
     expect(blocksOf(out)).toEqual([['text', 'x']]);
     expect(finishOf(out).usage?.input).toBe(10);
-  });
-
-  it('emits items that only response.completed has', () => {
-    const events = decode([
-      created,
-      added(3, empty(message('', { id: 'rotated' }))),
-      say(3, 'x'),
-      done(3, message('x', { id: 'again' })),
-      completed([message('x'), call()]),
-    ]);
-    expect(blocksOf(events)).toEqual([
-      ['text', 'x'],
-      ['tool call_1 f', '{"a":1}'],
-    ]);
-    expect(finishOf(events).reason).toBe('tool-calls');
   });
 
   it.each(['web_search_call', 'program', 'something_new'])(
