@@ -144,15 +144,15 @@ export function temporaryFolder(parent = tmpdir()): string {
 const SHARED_MEMORY = '/dev/shm';
 const MEMORY_BYTES = 512 * 1024 * 1024;
 
-/**
- * A temporary folder in memory, where the system has one with space: for tests that write and sync thousands of
- * files, and look at them through the file system alone.
- */
-export function memoryFolder(): string {
+/** A folder in memory, where the system has one with space. */
+export function memory(): string {
   const space = existsSync(SHARED_MEMORY) ? statfsSync(SHARED_MEMORY) : null;
   const hasSpace = space !== null && space.bavail * space.bsize >= MEMORY_BYTES;
-  return temporaryFolder(hasSpace ? SHARED_MEMORY : tmpdir());
+  return hasSpace ? SHARED_MEMORY : tmpdir();
 }
+
+/** A temporary folder in memory: for tests that sync thousands of files, and look at them through the file system alone. */
+export const memoryFolder = () => temporaryFolder(memory());
 
 const cleanups = new Set<() => void>();
 let hasListeners = false;

@@ -110,7 +110,6 @@ export async function startCeph(): Promise<Ceph> {
     start('mon', 'ceph-mon', '-i', 'a');
     run('ceph', '-c', conf, 'osd', 'new', osd, '0');
     run('ceph-osd', '-c', conf, '-i', '0', '--mkfs', '--osd-uuid', osd);
-    run('ceph', '-c', conf, 'osd', 'crush', 'add', 'osd.0', '1', 'root=default', 'host=localhost');
     start('osd', 'ceph-osd', '-i', '0');
     // Without the option it changes to a user who may not read the folder.
     const asRoot = process.getuid?.() === 0 ? ['--setuser', 'root', '--setgroup', 'root'] : [];

@@ -1,11 +1,10 @@
 /** Programs of Debian packages that tests start: servers and clients. */
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
 import { accessSync, constants, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { describe, test } from 'vitest';
-import { onProcessEnd } from '../oriel.ts';
+import { memory, onProcessEnd } from '../oriel.ts';
 
 export interface Engine {
   /** The Debian package. */
@@ -43,9 +42,9 @@ export function describeWith(engines: readonly Engine[], name: string, body: () 
   }
 }
 
-/** A new folder for the files of an engine. The end of this process removes it at the latest. */
+/** A new folder in memory for the files of an engine. The end of this process removes it at the latest. */
 export function engineFolder(name: string): string {
-  const folder = mkdtempSync(join(tmpdir(), `oriel-${name}-`));
+  const folder = mkdtempSync(join(memory(), `oriel-${name}-`));
   onProcessEnd(() => rmSync(folder, { recursive: true, force: true, maxRetries: 3 }));
   return folder;
 }
