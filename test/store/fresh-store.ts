@@ -2,7 +2,7 @@ import { expect, onTestFinished } from 'vitest';
 import type { Failure } from '../../src/failure.ts';
 import type { NewKey } from '../../src/store/account.ts';
 import type { Store } from '../../src/store/store.ts';
-import { temporaryFolder } from '../oriel.ts';
+import { memoryFolder } from '../oriel.ts';
 import type { DriverFactory, OpenOptions } from './conformance/driver-factory.ts';
 import { findInconsistencies } from './consistency.ts';
 import { owner } from './records.ts';
@@ -16,7 +16,7 @@ export async function freshStore(
   subject: DriverFactory,
   { isUnchecked = false, ...options }: FreshOptions = {},
 ) {
-  const place = temporaryFolder();
+  const place = memoryFolder();
   let store = await subject.open(place, options);
   onTestFinished(async () => {
     if (!isUnchecked) expect(await inconsistenciesUnlessClosed(store)).toEqual([]);

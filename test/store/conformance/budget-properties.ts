@@ -4,7 +4,7 @@ import type { ApiKey, Team } from '../../../src/store/account.ts';
 import type { Reservation } from '../../../src/store/budgets.ts';
 import { PERIODS } from '../../../src/store/calendar.ts';
 import type { Store } from '../../../src/store/store.ts';
-import { temporaryFolder } from '../../oriel.ts';
+import { memoryFolder } from '../../oriel.ts';
 import { runs } from '../../runs.ts';
 import { findInconsistencies } from '../consistency.ts';
 import { completionOf, keyFor, taskFor } from '../records.ts';
@@ -70,7 +70,7 @@ class Model {
 export function describeBudgetProperties(driver: DriverFactory): void {
   it('keeps a window while a reservation of a request is open in it', async () => {
     let now = Date.UTC(2026, 9, 20, 7, 30);
-    const store = await driver.open(temporaryFolder(), { now: () => now });
+    const store = await driver.open(memoryFolder(), { now: () => now });
     const account = await store.createAccount({ name: 'a', plan: 'paid', credits: 10_000 });
     const key = await store.createKey(keyFor(account, { windows: { timeZone: 'UTC', day: 40 } }));
     const spend = async (hold: Promise<Reservation>) =>
@@ -97,7 +97,7 @@ export function describeBudgetProperties(driver: DriverFactory): void {
     const steps = fc.array(step, { minLength: 5, maxLength: 30 });
     await fc.assert(
       fc.asyncProperty(steps, fc.constantFrom(...ZONES), async (calls, timeZone) => {
-        const folder = temporaryFolder();
+        const folder = memoryFolder();
         let now = Date.UTC(2026, 9, 20, 7, 30);
         let store: Store = await driver.open(folder, { now: () => now });
         const account = await store.createAccount({ name: 'a', plan: 'paid', credits: 10_000 });

@@ -6,7 +6,7 @@ import type { Reservation } from '../../../src/store/budgets.ts';
 import type { Delivery, DeliveryAttempt } from '../../../src/store/delivery.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { isTerminal, type Task } from '../../../src/store/task.ts';
-import { temporaryFolder } from '../../oriel.ts';
+import { memoryFolder } from '../../oriel.ts';
 import { runs } from '../../runs.ts';
 import { claimOf, everyTask, findInconsistencies, pendingDeliveries } from '../consistency.ts';
 import { crashed } from '../fresh-store.ts';
@@ -71,7 +71,7 @@ const STORAGE_QUOTA = 100;
 class RandomUse {
   readonly #driver: DriverFactory;
   readonly #abandoned: Store[] = [];
-  #folder = temporaryFolder();
+  #folder = memoryFolder();
   #store!: Store;
   #now = Date.UTC(2026, 10, 21);
   #keys: ApiKey[] = [];

@@ -9,7 +9,7 @@ import {
   type TaskState,
   type TaskType,
 } from '../../../src/store/task.ts';
-import { temporaryFolder } from '../../oriel.ts';
+import { memoryFolder } from '../../oriel.ts';
 import { runs } from '../../runs.ts';
 import { claimOf, findInconsistencies } from '../consistency.ts';
 import { BROKEN, completionOf, keyFor, taskFor } from '../records.ts';
@@ -45,7 +45,7 @@ export function describeListingProperties(driver: DriverFactory): void {
   it('lists tasks in the pages of a plain list', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(round, { minLength: 3, maxLength: 12 }), async (rounds) => {
-        const place = temporaryFolder();
+        const place = memoryFolder();
         let now = Date.UTC(2026, 10, 21);
         const open = () => driver.open(place, { now: () => now });
         let store = await open();
