@@ -6,6 +6,9 @@ import { GOOD_KEY, smallProvider } from '../administration/small-provider.ts';
 import { startDaemon, type TestDaemon } from '../daemon.ts';
 import { describeWithPostgres } from '../engines/postgres.ts';
 import { oriel, temporaryFolder, words } from '../oriel.ts';
+import { residentCommand } from '../resident.ts';
+
+const command = residentCommand();
 
 describeWithPostgres('providers and models of several nodes', (server) => {
   it('are in force at every node soon after a command at one', async () => {
@@ -13,8 +16,8 @@ describeWithPostgres('providers and models of several nodes', (server) => {
     const secretKeyFile = join(temporaryFolder(), 'secret.key');
     const config = { store: { driver: 'postgres', url: server().url }, secretKeyFile };
     const [one, other] = [await startDaemon({ config }), await startDaemon({ config })];
-    const run = (daemon: TestDaemon, args: readonly string[], env = {}) =>
-      oriel([...args, '--config', join(daemon.data, 'oriel.yaml'), '--data', daemon.data], { env });
+    const run = ({ data }: TestDaemon, args: readonly string[], env = {}, by = command) =>
+      by([...args, '--config', join(data, 'oriel.yaml'), '--data', data], { env });
     const ask = async (daemon: TestDaemon) => {
       const response = await daemon.send('/v1/chat/completions', {
         model: 'talk',
@@ -41,14 +44,14 @@ describeWithPostgres('providers and models of several nodes', (server) => {
     expect((await run(one, words`models remove talk`)).status).toBe(0);
     await until(other, 404);
     const again = words`models add talk --provider mine --model gpt-5`;
-    const ends = await Promise.all([run(other, again), run(one, again)]);
+    const ends = await Promise.all([run(other, again, {}, oriel), run(one, again)]);
     expect(ends.map(({ status }) => status).toSorted()).toEqual([0, 1]);
     await until(other, 200);
     // A node that has not got the key file makes no second key.
     const file = join(temporaryFolder(), 'oriel.json');
     writeFileSync(file, JSON.stringify({ store: config.store }));
     const another = words`providers add second --kind openai --key ${GOOD_KEY} --config ${file}`;
-    const { status, stderr } = await oriel([...another, '--data', temporaryFolder()]);
+    const { status, stderr } = await command([...another, '--data', temporaryFolder()]);
     expect(stderr).toContain('there is no key, and other nodes have one; copy their file');
     expect(status).toBe(1);
   });

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { expect, it, onTestFinished } from 'vitest';
 import { freePort } from '../bench/free-port.ts';
-import { launchDaemon as launch, startDaemon, type TestDaemon } from '../daemon.ts';
+import { launchDaemon as launch, sharedDaemon, startDaemon, type TestDaemon } from '../daemon.ts';
 import { describeWithPostgres } from '../engines/postgres.ts';
 import { temporaryFolder } from '../oriel.ts';
 import { newKey } from '../text/gateway-daemon.ts';
@@ -23,10 +23,11 @@ const CONFIG = {
 };
 
 describeWithPostgres('a node whose PostgreSQL', (server) => {
-  const startNode = (schema: string) =>
-    startDaemon({
-      config: { ...CONFIG, store: { driver: 'postgres', url: server().url, schema } },
-    });
+  const shared = sharedDaemon({
+    get config() {
+      return { ...CONFIG, store: { driver: 'postgres', url: server().url } };
+    },
+  });
   const post = async (daemon: TestDaemon, path: string, key: string, body: object) => {
     const response = await daemon.send(path, body, { key });
     return { status: response.status, headers: response.headers, text: await response.text() };
@@ -53,7 +54,7 @@ describeWithPostgres('a node whose PostgreSQL', (server) => {
   ] as const)(
     '%s is not ready, without any request, and answers text requests of known keys at once',
     async (_, end, begin, reason) => {
-      const daemon = await startNode(end);
+      const daemon = shared();
       expect(await readiness(daemon)).toEqual(READY);
       server()[end]();
       const missing = [503, `PostgreSQL: the database cannot be used now: ${reason}`];
@@ -66,7 +67,7 @@ describeWithPostgres('a node whose PostgreSQL', (server) => {
       server()[begin]();
       await expect.poll(() => readiness(daemon)).toEqual(READY);
 
-      const key = await newKey(daemon, 'erika', { credits: '100' });
+      const key = await newKey(daemon, end, { credits: '100' });
       // Credits for a minute like these are held in advance.
       for (let count = 0; count < 100; count += 1)
         expect((await ask(daemon, key)).status).toBe(200);

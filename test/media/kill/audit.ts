@@ -145,7 +145,7 @@ export async function auditOrders(options: AuditOptions): Promise<string> {
   const client = async () => {
     while (taken < orders.length) {
       if (taken >= released) {
-        await delay(5);
+        await delay(20);
         continue;
       }
       const order = orders[taken]!;
@@ -185,7 +185,7 @@ export async function auditOrders(options: AuditOptions): Promise<string> {
       }
       expect(open.size).toBe(0);
     },
-    { timeout: 300_000, interval: 100 },
+    { timeout: 300_000, interval: 250 },
   );
   const withCallback = tasks.filter(({ order }) => order.callback);
   const deliveries = new Map<string, { id: string; status: string }[]>();
