@@ -107,7 +107,7 @@ function* faultsOf(
       if (then && !then.equals(bytes)) older.set(then.toString('base64'), then);
     }
     for (const [at, then] of [...older.values()].entries()) {
-      if (at % 3 === 0) yield [`is older, ${at}`, then];
+      if (at % 5 === 0) yield [`is older, ${at}`, then];
     }
   }
 }
@@ -130,8 +130,12 @@ describe('a store with one damaged file', () => {
       const now = life.snapshots.at(-1)!;
       let cases = 0;
       const outcomes: string[] = [];
-      for (const name of now.keys()) {
-        for (const [what, bytes] of faultsOf(name, life)) {
+      const names = [...now.keys()];
+      const between = names.filter((name) => name.endsWith('.journal')).slice(1, -2);
+      for (const [place, name] of names.entries()) {
+        for (const [at, [what, bytes]] of [...faultsOf(name, life)].entries()) {
+          // Journals between others share the faults.
+          if (between.includes(name) && at % 4 !== place % 4) continue;
           cases += 1;
           const directory = memoryFolder();
           const files = new Map(now);
@@ -178,7 +182,8 @@ describe('a backup', () => {
     const { snapshots } = await lifeOf({ isClosed: true, checkpoints: true });
     const newer = snapshots.at(-1)!;
     const outcomes = { rejected: 0, restored: 0 };
-    for (const backup of snapshots.slice(0, -1).filter((files) => files.has('store.json'))) {
+    const backups = snapshots.slice(0, -1).filter((files) => files.has('store.json'));
+    for (const backup of backups.filter((_, at) => at % 3 === 0)) {
       const alone = memoryFolder();
       write(alone, backup);
       const restored = await openLowdbStore({ directory: alone, files: unsyncedFiles });
