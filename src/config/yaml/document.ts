@@ -29,34 +29,32 @@ const MAX_DEPTH = 64;
 const MAX_ALIASES = 100;
 /** Values in all, including those that aliases repeat. */
 const MAX_VALUES = 100_000;
-const TOO_MANY_TOKENS = 'too many values, signs and lines from here on';
 /** Reported syntax faults: in a file that is no YAML, further ones say nothing new. */
 const MAX_SYNTAX_FAULTS = 10;
 
 /** Names with a meaning in JavaScript objects. */
 const RESERVED = ['__proto__', 'constructor', 'prototype'];
 
-type ParsedDocument = ReturnType<typeof yaml.parseDocument>;
+type ParsedDocument = yaml.Document.Parsed;
+type SyntaxFault = { readonly message: string; readonly pos: readonly number[] };
 
 const keyOf = (path: Path) => JSON.stringify(path);
 
-/** The first place of a file that is nested too deeply or beyond a number of tokens, found without recursion. */
-function excessOf(source: string, maxTokens: number): { offset: number; message: string } | null {
-  const parser = new yaml.Parser();
-  let tokens = 0;
-  for (const token of new yaml.Lexer().lex(source)) {
-    tokens += 1;
-    if (tokens > maxTokens) return { offset: parser.offset, message: TOO_MANY_TOKENS };
-    for (const _ of parser.next(token));
-    if (parser.stack.length > MAX_DEPTH) {
-      return { offset: parser.offset, message: 'nested too deeply' };
-    }
+/** The tokens of a file, found without recursion; a message if it is nested too deeply or has too many. */
+function tokensOf(source: string, parser: yaml.Parser, maxTokens: number) {
+  const tokens: yaml.CST.Token[] = [];
+  let count = 0;
+  for (const lexeme of new yaml.Lexer().lex(source)) {
+    count += 1;
+    if (count > maxTokens) return 'too many values, signs and lines from here on';
+    for (const token of parser.next(lexeme)) tokens.push(token);
+    if (parser.stack.length > MAX_DEPTH) return 'nested too deeply';
   }
-  return null;
+  return tokens.concat(...parser.end());
 }
 
 /** The library's message without its quotation of the file, which may be secret. */
-function withoutQuotation({ message }: yaml.YAMLError): string {
+function withoutQuotation({ message }: SyntaxFault): string {
   const [text = ''] = message.split(/(?<=\w): | \\/, 1);
   return text.length > 120 ? `${text.slice(0, 117)}...` : text;
 }
@@ -203,31 +201,33 @@ export function readDocument(
   maxTokens = Number.POSITIVE_INFINITY,
 ): Document {
   const counter = new yaml.LineCounter();
-  const excess = excessOf(source, maxTokens);
-  if (excess !== null) {
+  counter.addNewLine(0);
+  const parser = new yaml.Parser(counter.addNewLine);
+  const tokens = tokensOf(source, parser, maxTokens);
+  if (typeof tokens === 'string') {
     const reader = new Reader({}, counter);
-    // The counter gets its lines from the parser, which must not run on this file.
-    const line = source.slice(0, excess.offset).split('\n').length;
-    reader.faults.push({ path: [], line, message: excess.message });
+    const { line } = counter.linePos(parser.offset);
+    reader.faults.push({ path: [], line, message: tokens });
     return reader;
   }
-  const parsed = yaml.parseDocument(source, {
+  const composer = new yaml.Composer({
     schema: 'core',
     stringKeys: true,
     // yaml compares each key with all others, in quadratic time; #readMap finds duplicates itself.
     uniqueKeys: false,
-    prettyErrors: false,
-    lineCounter: counter,
   });
+  const [parsed, second] = composer.compose(tokens, true, source.length);
+  const errors: SyntaxFault[] = [...parsed!.errors, ...parsed!.warnings];
+  if (second) errors.push({ pos: second.range, message: 'Source contains multiple documents' });
   const valuesOf = (variables: Environment) => {
     // Aliases must not repeat more values than the source may have tokens.
     const reader = new Reader(variables, counter, Math.min(maxTokens, MAX_VALUES));
-    if (parsed.errors.length + parsed.warnings.length === 0) reader.readAll(parsed);
+    if (errors.length === 0) reader.readAll(parsed!);
     return reader;
   };
   const reader = valuesOf(typeof env === 'function' ? env(valuesOf({}).value) : env);
-  for (const error of [...parsed.errors, ...parsed.warnings].slice(0, MAX_SYNTAX_FAULTS)) {
-    const { line, col } = counter.linePos(error.pos[0]);
+  for (const error of errors.slice(0, MAX_SYNTAX_FAULTS)) {
+    const { line, col } = counter.linePos(error.pos[0]!);
     reader.faults.push({ path: [], line, message: `column ${col}: ${withoutQuotation(error)}` });
   }
   return reader;
