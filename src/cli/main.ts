@@ -22,8 +22,8 @@ function version(): string {
 /**
  * Builds commander's tree of commands.
  *
- * @param name the first argument. An image operation is built alone, since building all other
- *   commands takes as long as a small image.
+ * @param name the first argument. The command of this name is built alone, since building all takes
+ *   as long as a small image.
  */
 async function buildProgram(
   name: string | undefined,
@@ -52,8 +52,9 @@ async function buildProgram(
     .enablePositionalOptions();
   const operation = findOperation(name ?? '');
   const commands = operation ? [imageCommand(operation)] : (await import('./commands.ts')).COMMANDS;
+  const named = commands.find((command) => command.name === name);
   const line = { version: version(), commands };
-  for (const command of commands) addCommand(program, command, line, finish);
+  for (const command of named ? [named] : commands) addCommand(program, command, line, finish);
   return program;
 }
 
