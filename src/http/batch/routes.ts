@@ -48,7 +48,7 @@ export function batchRoutes(server: FastifyInstance, context: AppContext): void 
       ...(operation.document && { valueBytes: DOCUMENT_BYTES, takesTextFiles: true as const }),
     };
     server.post(`/api/free/${endpoint}`, {
-      schema: batchSchema(operation, fileField, fields, context.config.batch.side),
+      schema: batchSchema(operation, shape, context.config.batch.side),
       config: { operation: 'batch' },
       onRequest: async (request) => {
         requirePaid(request);

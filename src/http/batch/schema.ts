@@ -1,8 +1,8 @@
 import * as v from 'valibot';
 import type { SetOperation } from '../../operations/batch/set.ts';
 import { fieldsOf } from '../../schema/fields.ts';
-import { jsonSchemaOf, withSample } from '../openapi/openapi.ts';
-import type { FileField } from '../uploads/parts.ts';
+import { BINARY, jsonSchemaOf, withSample } from '../openapi/openapi.ts';
+import type { FileField, FormShape } from '../uploads/parts.ts';
 import { fileFields } from './named-images.ts';
 
 const record = {
@@ -55,27 +55,17 @@ export function batchOptions(operation: SetOperation, side: number) {
   return { properties, required };
 }
 
-/**
- * The OpenAPI schema of a batch endpoint.
- *
- * @param side the limit of `width` and `height`
- */
-export function batchSchema(
-  operation: SetOperation,
-  files: FileField,
-  fields: readonly string[],
-  side: number,
-) {
+/** The JSON Schema of a batch's form. @param side the limit of `width` and `height` */
+function formOf(operation: SetOperation, files: FileField, side: number) {
   const options = batchOptions(operation, side);
   const own: Record<string, object> = options.properties;
-  const file = { type: 'string', format: 'binary' };
   for (const { name, max, orText } of fileFields(operation)) {
     if (max > 1) {
       const description = 'Images and profiles to which the recipe refers by their file names.';
-      own[name] = { type: 'array', items: file, maxItems: max, description };
+      own[name] = { type: 'array', items: BINARY, maxItems: max, description };
     } else if (!orText)
       own[name] = {
-        ...file,
+        ...BINARY,
         description: operation.set ? 'The reference.' : 'The image or mask to lay over the others.',
       };
   }
@@ -85,7 +75,7 @@ export function batchSchema(
   const properties = {
     [files.name]: {
       type: 'array',
-      items: { type: 'string', format: 'binary' },
+      items: BINARY,
       minItems: 1,
       maxItems: files.max,
       description: 'The images, at most 30 MiB each and 100 MiB in all.',
@@ -93,6 +83,15 @@ export function batchSchema(
     ...withSample(own, operation.sample ?? {}),
   };
   const required = [files.name, ...options.required];
+  return { type: 'object', properties, required, additionalProperties: false };
+}
+
+/**
+ * The OpenAPI schema of a batch endpoint.
+ *
+ * @param side the limit of `width` and `height`
+ */
+export function batchSchema(operation: SetOperation, { files, fields }: FormShape, side: number) {
   const description =
     operation.gives === 'image'
       ? 'Returns a ZIP of the images and `manifest.json`, which has the result of each file.'
@@ -102,13 +101,13 @@ export function batchSchema(
     description: `${description} Needs the key of a paid account. Fields: ${fields.join(', ')}.`,
     tags: ['Batch images'],
     consumes: ['multipart/form-data'],
-    body: { type: 'object', properties, required, additionalProperties: false },
+    body: () => formOf(operation, files[0]!, side),
     response: {
       200:
         operation.gives === 'image'
           ? {
               description: 'The ZIP',
-              content: { 'application/zip': { schema: { type: 'string', format: 'binary' } } },
+              content: { 'application/zip': { schema: BINARY } },
             }
           : v.object({ ...batchResult, ...operation.set?.adds }),
     },

@@ -13,8 +13,12 @@ function isValibot(schema: unknown): schema is v.GenericSchema {
   return typeof schema === 'object' && schema !== null && '~standard' in schema;
 }
 
-/** @param side `input` for requests, `output` for responses */
+/**
+ * @param schema one of Valibot or JSON Schema, or a function that makes the latter, which takes time at the start
+ * @param side `input` for requests, `output` for responses
+ */
 export function jsonSchemaOf(schema: unknown, side: 'input' | 'output'): JsonSchema {
+  if (typeof schema === 'function') return schema();
   if (!isValibot(schema)) return schema as JsonSchema;
   // JSON Schema cannot express a check in code; the field's description has it.
   const { $schema: _, ...rest } = toJsonSchema(schema, { typeMode: side, errorMode: 'ignore' });

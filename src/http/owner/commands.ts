@@ -79,7 +79,7 @@ export function commandRoutes(server: FastifyInstance, context: AppContext): voi
         summary: `${command.summary}; for keys of the account owner`,
         tags: ['Administration'],
         ...(isRead ? { querystring: schema } : { body: schema }),
-        response: { 200: responseOf(command) },
+        response: { 200: () => responseOf(command) },
       },
       handler: async (request, reply) => {
         const { query, body } = request;

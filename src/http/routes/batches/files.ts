@@ -114,7 +114,7 @@ export function fileFormRoutes(server: FastifyInstance, context: AppContext): vo
     tag: 'Files',
     summary: 'Upload a file for batches, or to name it in requests',
     description: 'At most 200 MiB. Files are deleted after `limits.retention`.',
-    form: formSchemaOf(uploadForm, { file: BINARY }, { sample: {}, required: ['file'] }),
+    form: () => formSchemaOf(uploadForm, { file: BINARY }, { sample: {}, required: ['file'] }),
     answer: shape,
     onRequest: admitForm(context, UPLOAD),
     handler: async (request, reply) => {

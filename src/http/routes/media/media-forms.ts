@@ -98,8 +98,8 @@ export function mediaFormRoutes(server: FastifyInstance, context: AppContext): v
       description:
         'If it takes longer than the server waits, returns 202 and the task, or with response_format or stream ' +
         '504 `task_running`. With the header `Prefer: respond-async`, returns 202 at once.',
-      form: imageFormOf(kind, schema, shape.files[0]!),
-      answer: jsonOrEvents(imagesShape),
+      form: () => imageFormOf(kind, schema, shape.files[0]!),
+      answer: () => jsonOrEvents(imagesShape),
       accepted: createdShape,
       onRequest: admitForm(context, shape),
       handler: async (request, reply) => {

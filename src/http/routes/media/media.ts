@@ -85,7 +85,7 @@ export function mediaRoutes(server: FastifyInstance, context: AppContext): void 
       'With response_format or stream, the request waits for the images and returns them as OpenAI does; if ' +
       'that takes longer than the server waits, 504 `task_running` names the task.',
     body: imageBody,
-    answer: jsonOrEvents(imagesShape),
+    answer: () => jsonOrEvents(imagesShape),
     accepted: createdShape,
     handler: async (request, reply) => {
       const format = defaultFormatOf(request, context.config);

@@ -77,7 +77,7 @@ export function addTranscriptionRoute(
     path: `POST /v1/audio/${translates ? 'translations' : 'transcriptions'}`,
     tag: 'Audio',
     summary: `Transcribe audio${translates ? ' into English' : ''}, as OpenAI does`,
-    form: formSchemaOf(schema, { file: FILE }, { sample: SAMPLE, required: ['file'] }),
+    form: () => formSchemaOf(schema, { file: FILE }, { sample: SAMPLE, required: ['file'] }),
     answer: TRANSCRIPT,
     onRequest: admitForm(context, shape),
     handler: async (request, reply) => {
