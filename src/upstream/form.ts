@@ -1,5 +1,5 @@
 import type * as undici from 'undici';
-import { FormData } from './undici.ts';
+import { newForm } from './undici.ts';
 
 export type Form = undici.FormData;
 
@@ -20,7 +20,7 @@ export type FormField = readonly [name: string, value: string | FormFile | FormB
 
 /** A multipart form. Undici encodes it anew for each request, so that it can be sent again. */
 export function formOf(fields: readonly FormField[]): Form {
-  const form = new FormData();
+  const form = newForm();
   for (const [name, value] of fields) {
     if (typeof value === 'string') form.append(name, value);
     else if ('content' in value) form.append(name, value.content, value.filename);

@@ -10,9 +10,9 @@ export const EnvHttpProxyAgent: typeof undici.EnvHttpProxyAgent = require('undic
 export const Pool: typeof undici.Pool = require('undici/lib/dispatcher/pool.js');
 export const ProxyAgent: typeof undici.ProxyAgent = require('undici/lib/dispatcher/proxy-agent.js');
 export const buildConnector: typeof undici.buildConnector = require('undici/lib/core/connect.js');
-export const {
-  FormData,
-}: Pick<typeof undici, 'FormData'> = require('undici/lib/web/fetch/formdata.js');
+/** Loaded for the first form, because it loads the standard's checks of types, too. */
+export const newForm = (): undici.FormData =>
+  new (require('undici/lib/web/fetch/formdata.js') as typeof undici).FormData();
 
 // A proxy's tunnel begins with this method, which the index adds together with others.
 const { prototype }: typeof undici.Dispatcher = require('undici/lib/dispatcher/dispatcher.js');
