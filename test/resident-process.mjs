@@ -22,7 +22,23 @@ function replace(name, stream) {
   Object.defineProperty(process, name, { configurable: true, get: () => stream });
 }
 
-process.on('message', async ({ args, cwd, env, input }) => {
+const workers = new Set();
+process.on('worker', (worker) => {
+  workers.add(worker);
+  worker.once('exit', () => workers.delete(worker));
+});
+
+/** What would keep this process from ending if it had no parent. */
+function active() {
+  const threads = Array.from(workers, () => 'Worker');
+  return [...threads, ...process.getActiveResourcesInfo()].filter(
+    (name) => name !== 'PipeWrap' && name !== 'CloseReq',
+  );
+}
+
+process.on('message', async (call) => {
+  if (call === 'active') return process.send(active());
+  const { args, cwd, env, input } = call;
   const out = collector();
   const err = collector();
   replace('stdin', new PassThrough().end(input));

@@ -1,6 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process';
-import { once } from 'node:events';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, expect } from 'vitest';
 import { NODE_FLAGS } from './node-flags.ts';
 import { ROOT, type Run, type RunOptions } from './oriel.ts';
@@ -28,43 +28,47 @@ export interface CallOptions extends Omit<RunOptions, 'unprivileged' | 'input'> 
 /** Runs the command as `oriel` does. */
 export type Command = (args: readonly string[], options?: CallOptions) => Promise<Run>;
 
+/** A process that runs commands, and its latest call. */
+interface Resident {
+  readonly child: ChildProcess;
+  last: Promise<unknown>;
+}
+
+/** By flags of Node. Calls of all test files that this process runs share them. */
+const residents = new Map<string, Resident>();
+/** Exit codes and signals of those that ended, which none should before this process does. */
+const ended: unknown[] = [];
+
 /**
- * The built command in one process for all tests of a file, one call after another, for tables of cases: starting
- * a process for each would take most of the time. Tests of start, pipes and signals use `oriel`.
+ * The built command in one process for all tests, one call after another, for tables of cases: starting a process
+ * for each would take most of the time. Tests of start, pipes and signals use `oriel`.
  *
  * @param execArgv flags of Node for that process
  */
 export function residentCommand(execArgv: readonly string[] = []): Command {
-  let child: ChildProcess | undefined;
-  let last: Promise<unknown> = Promise.resolve();
+  const key = execArgv.join(' ');
   afterAll(async () => {
-    if (!child) return;
-    const ended = child;
-    // Modules that several test files share keep this closure: the next file starts a process of its own.
-    child = undefined;
-    ended.ref();
-    // A timer or thread that a call left behind would delay the exit.
-    const exit = once(ended, 'exit');
-    ended.disconnect();
-    expect(await exit).toEqual([0, null]);
+    const resident = residents.get(key);
+    // A timer or thread that a call left behind would delay the exit of the command.
+    while (resident && (await ask<string[]>(resident.child, 'active')).length > 0) await delay(20);
+    expect(ended).toEqual([]);
   });
-  const perform = async (call: Call): Promise<Run> => {
-    child ??= startResident(execArgv);
-    const { code, stdout, stderr } = await resultOf(child, call);
-    const bytes = Buffer.from(stdout);
-    return { status: code, code, signal: null, stdout: bytes, out: bytes.toString(), stderr };
-  };
   return (args, { cwd = process.cwd(), env = {}, input = '' } = {}) => {
     // Same environment as in `startProgram`.
     const { FORCE_COLOR: _, ...inherited } = process.env;
     const call = { args, cwd, input, env: { ...inherited, NO_COLOR: '1', ...env } };
-    const run = last.then(() => perform(call));
-    last = run.catch(() => {});
+    const resident = residents.get(key) ?? startResident(key, execArgv);
+    const run = resident.last.then(async (): Promise<Run> => {
+      const { code, stdout, stderr } = await ask<Result>(resident.child, call);
+      const bytes = Buffer.from(stdout);
+      return { status: code, code, signal: null, stdout: bytes, out: bytes.toString(), stderr };
+    });
+    resident.last = run.catch(() => {});
     return run;
   };
 }
 
-function startResident(execArgv: readonly string[]): ChildProcess {
+function startResident(key: string, execArgv: readonly string[]): Resident {
   const child = fork(join(ROOT, 'test', 'resident-process.mjs'), {
     serialization: 'advanced',
     execArgv: [...NODE_FLAGS, ...execArgv],
@@ -72,19 +76,27 @@ function startResident(execArgv: readonly string[]): ChildProcess {
   // Only calls keep the process of the tests from ending.
   child.unref();
   child.channel?.unref();
-  return child;
+  child.once('exit', (code, signal) => {
+    residents.delete(key);
+    ended.push(code ?? signal);
+  });
+  const resident = { child, last: Promise.resolve() };
+  residents.set(key, resident);
+  return resident;
 }
 
-function resultOf(child: ChildProcess, call: Call): Promise<Result> {
+/** The answer of the process to a call, or what else than this process keeps it from ending. */
+function ask<Answer>(child: ChildProcess, message: Call | 'active'): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const gone = (code: number | null, signal: string | null) => {
-      reject(new Error(`the process ended with ${code ?? signal} during ${call.args.join(' ')}`));
+      const what = message === 'active' ? 'no call' : message.args.join(' ');
+      reject(new Error(`the process ended with ${code ?? signal} during ${what}`));
     };
     child.once('exit', gone);
-    child.once('message', (result: Result) => {
+    child.once('message', (answer: Answer) => {
       child.off('exit', gone);
-      resolve(result);
+      resolve(answer);
     });
-    child.send(call);
+    child.send(message);
   });
 }
