@@ -11,12 +11,12 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { basename, delimiter, dirname, join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { photograph } from '../cli/photographs.ts';
 import { onProcessEnd, ROOT, temporaryFolder } from '../oriel.ts';
 import { type Checkout, commentsApi, pullRequest } from './pull-request.ts';
-import { type JobOptions, type JobResult, runAction } from './runner.ts';
+import { type JobOptions, runAction } from './runner.ts';
 
 let small: Buffer;
 let large: Buffer;
@@ -30,8 +30,19 @@ const RULES = '--max-bytes 20KB\n  --max-width 300  \n--no-savings';
 
 type Job = Partial<JobOptions> & { readonly workspace: string };
 
+/** Installs once for all jobs. */
+const installed = async () => {
+  const temporary = mkdtempSync(join(tmpdir(), 'oriel-action-'));
+  onProcessEnd(() => rmSync(temporary, { recursive: true }));
+  const { steps } = await runAction({ workspace: temporary, temporary, inputs: {} });
+  return { install: steps['install']! };
+};
+let done: ReturnType<typeof installed> | undefined;
+
 async function run(job: Job) {
-  return runAction({ temporary: temporaryFolder(), inputs: { images: '.', rules: RULES }, ...job });
+  done ??= installed();
+  const inputs = { images: '.', rules: RULES };
+  return runAction({ temporary: temporaryFolder(), inputs, done: await done, ...job });
 }
 
 /** A job of a pull request. */
@@ -72,23 +83,25 @@ describe('the images of a pull request', () => {
     },
   );
 
-  it.each([
-    ['a given commit', (base: string) => base, '2 problems; 1 file checked'],
-    ['a branch of the origin', () => 'main', '2 problems; 1 file checked'],
-    ['zeros, as for a new branch', () => '0'.repeat(40), '4 problems; 2 files checked'],
-    ['an unknown branch', () => 'none', '--base none: no such commit in this clone'],
-    ['an option of git', () => '--upload-pack=touch pwned', 'no such commit'],
-    ['two names of a fetch', () => 'main:pwned', 'no such commit'],
-  ])('with the base %s', async (_, baseOf, message) => {
+  it('are compared with a given base', async () => {
     const request = pullRequest({ 'kept.jpg': large }, { 'new.jpg': large });
-    const workspace = request.checkout();
-    const base = baseOf(request.event.pull_request.base.sha);
-    const inputs = { images: '.', rules: RULES, base, comment: 'false' };
-    const { steps } = await runFor(request, { workspace, inputs });
-    expect(steps['check']!.log).toContain(message);
-    expect(existsSync(join(workspace, 'pwned'))).toBe(false);
-    const refs = spawnSync('git', ['for-each-ref'], { cwd: workspace, encoding: 'utf8' });
-    expect(refs.stdout).not.toContain('pwned');
+    for (const [base, message] of [
+      [request.event.pull_request.base.sha, '2 problems; 1 file checked'],
+      ['main', '2 problems; 1 file checked'],
+      // As for a new branch.
+      ['0'.repeat(40), '4 problems; 2 files checked'],
+      ['none', '--base none: no such commit in this clone'],
+      ['--upload-pack=touch pwned', 'no such commit'],
+      ['main:pwned', 'no such commit'],
+    ] as const) {
+      const workspace = request.checkout();
+      const inputs = { images: '.', rules: RULES, base, comment: 'false' };
+      const { steps } = await runFor(request, { workspace, inputs });
+      expect(steps['check']!.log, base).toContain(message);
+      expect(existsSync(join(workspace, 'pwned'))).toBe(false);
+      const refs = spawnSync('git', ['for-each-ref'], { cwd: workspace, encoding: 'utf8' });
+      expect(refs.stdout).not.toContain('pwned');
+    }
   });
 
   it('are all images on a push', async () => {
@@ -164,18 +177,6 @@ describe('the comment', () => {
     ...{ id: 1, body, user: { type: 'User' }, author_association: 'NONE' },
   });
 
-  let reported: JobResult['steps'] | undefined;
-  /** The steps before the comment, which all tests of refused comments share. */
-  const report = async () => {
-    const temporary = mkdtempSync(join(tmpdir(), 'oriel-action-'));
-    onProcessEnd(() => rmSync(temporary, { recursive: true }));
-    const inputs = { images: '.', rules: RULES, comment: 'false' };
-    const { steps, summary } = await runFor(bad(), { temporary, inputs });
-    expect(steps['check']!.code).toBe(1);
-    expect(summary).toContain('a.jpg');
-    return { install: steps['install']!, check: steps['check']! };
-  };
-
   it('is posted once and updated, whoever else writes its marker', async () => {
     const others = Array.from({ length: 100 }, () => stranger('hello'));
     const { url, requests, comments } = await commentsApi(others);
@@ -207,36 +208,35 @@ describe('the comment', () => {
     expect(requests).toHaveLength(1);
   });
 
-  it.each([
-    [
-      'forks have no permission',
-      403,
-      {},
-      '::notice title=Oriel::No comment: the token may not write',
-    ],
-    [
-      'a token is wrong',
-      201,
-      { token: 'x' },
-      '::notice title=Oriel::No comment: the token may not write',
-    ],
-    ['GitHub fails', 500, {}, '::warning title=Oriel::No comment: GitHub answered 500.'],
-    [
-      'GitHub cannot be reached',
-      null,
-      {},
-      '::warning title=Oriel::No comment: GitHub answered 000.',
-    ],
-    ['there is no token', 201, { token: '' }, ''],
-  ])('is left out where %s', async (_, status, token, log) => {
-    const { url, comments } = await commentsApi([], status ?? 500);
-    const inputs = { images: '.', rules: RULES, ...token };
-    const api = status === null ? 'http://127.0.0.1:9' : url;
-    reported ??= await report();
-    const { steps } = await runFor(bad(), { api, inputs, done: reported });
-    expect(steps['comment']!.outcome).toBe('success');
-    expect(steps['comment']!.log).toEqual(log === '' ? '' : expect.stringContaining(log));
-    expect(comments).toEqual([]);
+  it('is left out where it cannot be written', async () => {
+    const request = bad();
+    const workspace = request.checkout();
+    const temporary = temporaryFolder();
+    const inputs = { images: '.', rules: RULES };
+    const { steps: before } = await runFor(request, {
+      ...{ workspace, temporary, inputs: { ...inputs, comment: 'false' } },
+    });
+    expect(before['check']!.code).toBe(1);
+    const noPermission = '::notice title=Oriel::No comment: the token may not write';
+    for (const [status, token, log] of [
+      // Pull requests from forks.
+      [403, {}, noPermission],
+      [201, { token: 'x' }, noPermission],
+      [500, {}, '::warning title=Oriel::No comment: GitHub answered 500.'],
+      // GitHub cannot be reached.
+      [null, {}, '::warning title=Oriel::No comment: GitHub answered 000.'],
+      [201, { token: '' }, null],
+    ] as const) {
+      const { url, comments } = await commentsApi([], status ?? 500);
+      const { steps } = await runFor(request, {
+        ...{ workspace, api: status === null ? 'http://127.0.0.1:9' : url },
+        inputs: { ...inputs, ...token },
+        done: { install: before['install']!, check: before['check']! },
+      });
+      expect(steps['comment']!.outcome).toBe('success');
+      expect(steps['comment']!.log).toEqual(log === null ? '' : expect.stringContaining(log));
+      expect(comments).toEqual([]);
+    }
   });
 
   it('has as much of a long report as GitHub takes', async () => {
@@ -294,7 +294,8 @@ describe('the command', () => {
     const script = 'console.log(JSON.stringify(process.argv.slice(2))); process.exit(1);';
     writeFileSync(binary, `#!/usr/bin/env node\n${script}\n`, { mode: 0o755 });
     const inputs = { run: 'npm test', replay: 'my $(x) cassettes' };
-    const { steps, outputs } = await run({ workspace: temporaryFolder(), action, inputs });
+    const job = { workspace: temporaryFolder(), action, done: {}, inputs };
+    const { steps, outputs } = await run(job);
     const [, ...args] = JSON.parse(steps['run']!.log);
     expect(args.slice(0, 3)).toEqual(['--replay=my $(x) cassettes', '--', 'bash']);
     expect(args.at(-1)).toBe('npm test');
@@ -315,7 +316,8 @@ describe('the installation', () => {
     writeFileSync(join(bin, 'node'), '#!/bin/sh\nexit 1\n');
     chmodSync(join(bin, 'node'), 0o755);
     const env = { PATH: [bin, process.env['PATH']].join(delimiter) };
-    const { steps } = await run({ workspace: temporaryFolder(), inputs: { run: 'true' }, env });
+    const inputs = { run: 'true' };
+    const { steps } = await run({ workspace: temporaryFolder(), done: {}, inputs, env });
     expect(steps).toMatchObject({ install: { code: 1 }, run: { outcome: 'skipped' } });
     expect(steps['install']!.log).toContain('::error title=Oriel::Node 20.19 or newer is required');
   });
@@ -323,16 +325,17 @@ describe('the installation', () => {
   it('is that of the action, built once and found by later steps', async () => {
     const folder = temporaryFolder();
     const action = join(folder, 'action');
-    const kept = (path: string) =>
-      !['.git', 'node_modules', 'dist', 'test'].includes(basename(path));
-    cpSync(ROOT, action, { recursive: true, filter: kept });
+    for (const name of ['package.json', 'config']) {
+      cpSync(join(ROOT, name), join(action, name), { recursive: true });
+    }
     // In place of npm, which another test calls in a fresh clone.
-    const script = `echo "$*" >> ${folder}/calls
-      if [ "$1" = run ]; then exec node .ci/build.mjs; else ln -s ${ROOT}/node_modules .; fi`;
+    const made = `cp -R ${ROOT}/dist .; else ln -s ${ROOT}/node_modules .`;
+    const script = `echo "$*" >> ${folder}/calls; if [ "$1" = run ]; then ${made}; fi`;
     writeFileSync(join(folder, 'npm'), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
     const job = {
       workspace: temporaryFolder(),
       action,
+      done: {},
       env: { PATH: [folder, process.env['PATH']].join(delimiter) },
       inputs: { run: 'oriel --version && command -v oriel' },
     };

@@ -47,11 +47,13 @@ it.each([
 ])('the block for GitHub %s', async (_, check) => {
   const { checkout, event, env } = project(check === 0 ? small : large);
   const [block] = blocks('yaml', 'GitHub') as [string];
-  const inputs = parse(block).jobs.oriel.steps[1].with;
+  const all = parse(block).jobs.oriel.steps[1].with;
+  // A test of the action runs a command after images with findings.
+  const inputs = check === 0 ? all : { ...all, run: '' };
   const job = { workspace: checkout(), temporary: temporaryFolder(), event, env, inputs };
   const { steps, outputs } = await runAction(job);
-  expect(outputs, JSON.stringify(steps)).toMatchObject({ check: String(check), run: '0' });
-  expect(steps['run']!.log).toMatch(/^sandbox-chat +1 /m);
+  expect(outputs, JSON.stringify(steps)).toMatchObject({ check: String(check) });
+  if (check === 0) expect(steps['run']!.log).toMatch(/^sandbox-chat +1 /m);
 });
 
 describe('the block for GitLab', () => {

@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 import { parse } from 'yaml';
 import { ROOT, startProgram } from '../oriel.ts';
@@ -27,6 +27,8 @@ export interface StepResult {
   /** Standard output and standard error. */
   readonly log: string;
   readonly outputs: Readonly<Record<string, string>>;
+  /** Folders that it added to the path. */
+  readonly path: readonly string[];
 }
 
 export interface JobOptions {
@@ -115,18 +117,20 @@ export async function runAction(options: JobOptions): Promise<JobResult> {
     if (former) {
       failed ||= former.outcome === 'failure';
       steps[step.id] = former;
+      appendFileSync(runner.GITHUB_PATH, former.path.map((one) => `${one}\n`).join(''));
       continue;
     }
     const contexts = { inputs, steps, github };
     const condition = (step.if ?? 'success()').replace(/^\$\{\{|\}\}$/g, '');
     const checksStatus = /\b(success|failure|cancelled|always)\(/.test(condition);
     if (!evaluate(condition, contexts, failed) || (failed && !checksStatus)) {
-      steps[step.id] = { outcome: 'skipped', code: null, log: '', outputs: {} };
+      steps[step.id] = { outcome: 'skipped', code: null, log: '', outputs: {}, path: [] };
       continue;
     }
     const output = file(`output-${index}`);
-    const added = readFileSync(runner.GITHUB_PATH, 'utf8').split('\n').filter(Boolean);
-    const path = [...added.toReversed(), options.env?.['PATH'] ?? process.env['PATH']];
+    const added = () => readFileSync(runner.GITHUB_PATH, 'utf8').split('\n').filter(Boolean);
+    const before = added();
+    const path = [...before.toReversed(), options.env?.['PATH'] ?? process.env['PATH']];
     const env = Object.entries(step.env ?? {}).map(([name, text]) => [name, fill(text, contexts)]);
     const script = file(`script-${index}.sh`, step.run);
     const folder = fill(step['working-directory'] ?? '.', contexts);
@@ -142,7 +146,10 @@ export async function runAction(options: JobOptions): Promise<JobResult> {
     }).ended;
     failed ||= status !== 0;
     const outcome = status === 0 ? 'success' : 'failure';
-    steps[step.id] = { outcome, code: status, log: out, outputs: pairsOf(output) };
+    steps[step.id] = {
+      ...{ outcome, code: status, log: out, outputs: pairsOf(output) },
+      path: added().slice(before.length),
+    };
   }
   const outputs = Object.entries(ACTION.outputs).map(([name, { value }]) => [
     name,
