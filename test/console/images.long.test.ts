@@ -186,12 +186,12 @@ describeConsole('the view of images', ({ open, post, createKey, signIn, check, a
     await check(page, 'images-overlay');
   });
 
-  it('takes folders of 200 files, waits for limits, and goes on after a stop and a refusal', async () => {
+  it('takes folders of 120 files, waits for limits, and goes on after a stop and a refusal', async () => {
     allow(/status of 4(29|02)|ERR_FAILED/);
     const folder = temporaryFolder();
     mkdirSync(join(folder, 'holiday', 'deep'), { recursive: true });
     const small = await picture(16, 16, 'png');
-    const names = Array.from({ length: 200 }, (_, index) => `deep/${index}.png`);
+    const names = Array.from({ length: 120 }, (_, index) => `deep/${index}.png`);
     for (const name of [...names, 'top.png', '.hidden.png', 'notes.txt']) {
       writeFileSync(join(folder, 'holiday', name), small);
     }
@@ -208,17 +208,17 @@ describeConsole('the view of images', ({ open, post, createKey, signIn, check, a
     await page.getByText('Drop to add').waitFor();
     await drag('drop');
     await page.getByText('Left out: 2 other files in the folder.').waitFor();
-    await status(page).getByText('201 images').waitFor();
+    await status(page).getByText('121 images').waitFor();
     await page.getByLabel('Folder of images').setInputFiles(join(folder, 'holiday'));
-    await page.getByText('201 already in the list').waitFor();
+    await page.getByText('121 already in the list').waitFor();
 
     let answer = (_request: Route): unknown => new Promise(() => {});
     await page.route('**/api/free/**', (route) => answer(route));
     await page.clock.install();
     await run(page);
-    await status(page).getByText('201 in progress').waitFor();
+    await status(page).getByText('121 in progress').waitFor();
     await page.getByRole('button', { name: 'Cancel holiday/deep/0.png' }).click();
-    await status(page).getByText('200 in progress').waitFor();
+    await status(page).getByText('120 in progress').waitFor();
     await check(page, 'images-progress');
     await page.getByRole('button', { name: 'Stop' }).click();
 
@@ -241,12 +241,12 @@ describeConsole('the view of images', ({ open, post, createKey, signIn, check, a
     await page.getByRole('alert').getByText('refused 402').first().waitFor();
     await page.unroute('**/api/free/**');
     await page.getByRole('button', { name: 'Try again' }).first().click();
-    await status(page).getByText('201 images, 201 with a result').waitFor();
+    await status(page).getByText('121 images, 121 with a result').waitFor();
     const saved = await download(page, 'Save reports as JSON');
     const { results } = JSON.parse(readFileSync(await saved.path(), 'utf8')) as {
       results: { inputFilename: string }[];
     };
-    expect(new Set(results.map(({ inputFilename }) => inputFilename)).size).toBe(201);
+    expect(new Set(results.map(({ inputFilename }) => inputFilename)).size).toBe(121);
   });
 
   it('keeps files while the session is renewed, for their account alone, and revokes their addresses', async () => {
