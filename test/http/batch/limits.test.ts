@@ -161,22 +161,6 @@ describe('the spool', () => {
   });
 });
 
-describe('access to batch endpoints:', () => {
-  const body = bodyOf([filePart('a', 'x')]);
-  test.each([
-    ['refused without a key', null, 401, 'missing_api_key'],
-    ['refused with a wrong key', 'sk-wrong', 401, 'invalid_api_key'],
-    ['no free account', KEYS.free, 403, 'paid_account_required'],
-  ])('%s', async (_, key, status, code) => {
-    const sent = await send(server(), HASH, body, { key });
-    expect([sent.status, sent.json.error?.type, sent.json.error?.code]).toEqual([
-      status,
-      'auth_error',
-      code,
-    ]);
-  });
-});
-
 describe('a client that disconnects while it sends', () => {
   test.each([
     ['in the middle of a file', bodyOf([filePart('a', randomBytes(MEGABYTE))]).subarray(0, -9000)],

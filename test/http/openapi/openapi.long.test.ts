@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Validator } from '@seriousme/openapi-schema-validator';
-import { Ajv2020 } from 'ajv/dist/2020.js';
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { describe, expect, it } from 'vitest';
 import { METRICS_TOKEN, sharedDaemon } from '../../daemon.ts';
 import { quadrants } from '../../fixtures/images.ts';
 import { wav } from '../../media/media-files.ts';
-import { oriel, ROOT } from '../../oriel.ts';
+import { ROOT, words } from '../../oriel.ts';
 
 interface Answer {
   readonly content?: Readonly<Record<string, { readonly schema: object }>>;
@@ -49,9 +49,14 @@ interface Document {
 
 const daemon = sharedDaemon();
 const ajv = new Ajv2020({ strict: false });
+/** By their schemas: compiling takes a hundred times as long as a response. */
+const validators = new Map<string, ValidateFunction>();
 
-const document = async () =>
-  (await (await fetch(`${daemon().url}/openapi.json`)).json()) as Document;
+let fetched: Document | undefined;
+const document = async (): Promise<Document> => {
+  fetched ??= (await (await fetch(`${daemon().url}/openapi.json`)).json()) as Document;
+  return fetched;
+};
 
 async function endpoints(): Promise<(readonly [method: string, path: string, Endpoint])[]> {
   const { paths } = await document();
@@ -120,8 +125,10 @@ async function hold(endpoint: Endpoint, response: Response): Promise<void> {
   const content = said!.content?.[type];
   expect(content, `${type} is documented for ${status}`).toBeDefined();
   if (type !== 'application/json') return;
-  const { components } = await document();
-  const valid = ajv.compile({ ...content!.schema, components });
+  if (validators.size === 0) ajv.addSchema({ components: (await document()).components }, 'oriel');
+  const schema = JSON.stringify(content!.schema).replaceAll('"#/', '"oriel#/');
+  const valid = validators.get(schema) ?? ajv.compile(JSON.parse(schema));
+  validators.set(schema, valid);
   valid(await response.json());
   expect(valid.errors).toBeNull();
 }
@@ -135,10 +142,9 @@ describe('the OpenAPI document', () => {
     expect(valid).toBe(true);
   });
 
-  it('has the version of the package and of the command', async () => {
+  it('has the version of the package', async () => {
     const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
     expect((await document()).info.version).toBe(version);
-    expect((await oriel(['--version'])).out).toBe(`${version}\n`);
   });
 
   it('has a summary and one tag for every endpoint', async () => {
@@ -150,40 +156,16 @@ describe('the OpenAPI document', () => {
 
   it('has the endpoints of the interface', async () => {
     const { paths } = await document();
-    expect(Object.keys(paths)).toEqual(
-      expect.arrayContaining([
-        '/api/free/batch-convert-images',
-        '/api/free/batch-resize-images',
-        '/api/free/batch-crop-images',
-        '/api/free/batch-rotate-images',
-        '/api/free/batch-image-metadata',
-        '/api/free/batch-color-palette',
-        '/api/free/batch-image-hash',
-        '/v1/chat/completions',
-        '/v1/responses',
-        '/v1/messages',
-        '/v1/messages/count_tokens',
-        '/v1/completions',
-        '/v1/account',
-        '/v1/account/credits',
-        '/v1/account/usage',
-        '/v1/admin/usage',
-        '/v1/models',
-        '/v1/models/{id}',
-        '/v1/tasks',
-        '/v1/tasks/{task_id}',
-        '/v1/tasks/{task_id}/callbacks',
-        '/v1/images/generations',
-        '/v1/images/generations/sync',
-        '/v1/images/edits',
-        '/v1/images/upload',
-        '/v1/videos/generations',
-        '/v1/audio/generations',
-        '/v1/moderations',
-        '/v1/account/callback-secret',
-        '/assets/{name}',
-      ]),
-    );
+    const endpoints = words`/v1/chat/completions /v1/responses /v1/messages /v1/completions
+      /v1/messages/count_tokens /v1/models /v1/models/{id} /v1/moderations /v1/account
+      /v1/account/credits /v1/account/usage /v1/account/callback-secret /v1/admin/usage /v1/tasks
+      /v1/tasks/{task_id} /v1/tasks/{task_id}/callbacks /v1/images/generations /assets/{name}
+      /v1/images/generations/sync /v1/images/edits /v1/images/upload /v1/videos/generations
+      /v1/audio/generations`;
+    const tools = words`convert-images resize-images crop-images rotate-images image-metadata
+      color-palette image-hash`;
+    const free = tools.map((name) => `/api/free/batch-${name}`);
+    expect(Object.keys(paths)).toEqual(expect.arrayContaining([...endpoints, ...free]));
   });
 });
 

@@ -205,8 +205,7 @@ describe('GET /v1/account/usage', () => {
   it.each([...DAYS, 'format=xml', 'by=week', 'by=day,day', 'by=account', 'by=', 'key=', 'page=2'])(
     'refuses ?%s',
     async (query) => {
-      const { key } = await newKey();
-      const { status, body } = await call(key, `/v1/account/usage?${query}`);
+      const { status, body } = await call(OWNER_KEY, `/v1/account/usage?${query}`);
       expect([status, body.error['param']]).toEqual([400, query.split('=')[0]]);
     },
   );
