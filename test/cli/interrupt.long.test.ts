@@ -6,11 +6,14 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import type { BatchResult } from '../../src/operations/batch/batch-record.ts';
 import { SLOW_ENCODER, slowToEncode } from '../fixtures/images.ts';
 import { oriel, type Running, start, temporaryFolder, words } from '../oriel.ts';
+import { residentCommand } from '../resident.ts';
 import { readArchive } from './archive.ts';
 import { documentOf, linesOf, outcomes } from './document.ts';
 import { filesBelow, temporariesBelow } from './folder.ts';
 import { photograph, writePhotographs } from './photographs.ts';
 import { printed } from './printed.ts';
+
+const resident = residentCommand();
 
 /** A folder of images that take an encoder a good while each. */
 async function slowFolder(count: number): Promise<string> {
@@ -152,7 +155,7 @@ describe('--fail-fast', () => {
     await writePhotographs(cwd, ['a.jpg', 'c.jpg', 'd.jpg', 'e.jpg']);
     writeFileSync(join(cwd, 'b.jpg'), 'no image');
     const args = words`convert --format webp *.jpg --out out --jobs 1`;
-    const run = await oriel(words`${args} --fail-fast --jsonl`, { cwd });
+    const run = await resident(words`${args} --fail-fast --jsonl`, { cwd });
     expect(run.status).toBe(1);
     expect(outcomes(linesOf(run))).toEqual([
       ['a.jpg', 'out/a.webp'],
@@ -170,7 +173,7 @@ describe('--fail-fast', () => {
     await writePhotographs(cwd, ['b.jpg', 'c.jpg']);
     writeFileSync(join(cwd, 'a.jpg'), 'no image');
     const args = words`convert --format webp -r . --zip all.zip --jobs 1`;
-    const run = await oriel(words`${args} --fail-fast --json`, { cwd });
+    const run = await resident(words`${args} --fail-fast --json`, { cwd });
     expect(run.status).toBe(1);
     const document = documentOf(run);
     expect(document).toMatchObject({

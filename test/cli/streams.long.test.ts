@@ -5,10 +5,13 @@ import sharp from 'sharp';
 import { describe, expect, it } from 'vitest';
 import type { BatchResult } from '../../src/operations/batch/batch-record.ts';
 import { oriel, shell, temporaryFolder, words } from '../oriel.ts';
+import { residentCommand } from '../resident.ts';
 import { type Entry, readArchive } from './archive.ts';
 import { documentOf, linesOf } from './document.ts';
 import { filesBelow, folderWith } from './folder.ts';
 import { photograph, writePhotographs } from './photographs.ts';
+
+const resident = residentCommand();
 
 describe('an image on standard input', () => {
   it('is written to standard output', async () => {
@@ -39,7 +42,7 @@ describe('an image on standard input', () => {
       words`convert --format png - --out folder`,
       words`convert --format png - --zip all.zip`,
     ]) {
-      expect(await oriel([...args, '-q'], { cwd, input })).toMatchObject({ status: 0, out: '' });
+      expect(await resident([...args, '-q'], { cwd, input })).toMatchObject({ status: 0, out: '' });
     }
     expect(filesBelow(cwd)).toEqual(['all.zip', 'folder/stdin.png', 'named.png']);
   });
@@ -47,11 +50,11 @@ describe('an image on standard input', () => {
   it('prints the report of an operation without images', async () => {
     const input = await photograph('jpeg');
     const sha256 = createHash('sha256').update(input).digest('hex');
-    const table = await oriel(['hash', '-'], { input });
+    const table = await resident(['hash', '-'], { input });
     expect(table.out).toContain(sha256);
-    const document = await oriel(words`hash --json -`, { input });
+    const document = await resident(words`hash --json -`, { input });
     expect(documentOf(document).results).toMatchObject([{ inputFilename: '-', data: { sha256 } }]);
-    const lines = await oriel(words`hash --jsonl -`, { input });
+    const lines = await resident(words`hash --jsonl -`, { input });
     expect(linesOf(lines)).toMatchObject([{ data: { sha256 } }]);
   });
 
@@ -88,7 +91,7 @@ describe('an image on standard input', () => {
       ['-', '-'],
       ['-', '--files-from', 'a.jpg'],
     ]) {
-      const run = await oriel(words`convert --format webp ${args}`, { cwd });
+      const run = await resident(words`convert --format webp ${args}`, { cwd });
       expect(run).toMatchObject({
         status: 2,
         out: '',
@@ -109,7 +112,7 @@ describe('--out -', () => {
 
   it('exits with 2 for several images', async () => {
     const cwd = await folderWith('a.jpg', 'b.jpg');
-    const run = await oriel(words`convert --format png *.jpg --out -`, { cwd });
+    const run = await resident(words`convert --format png *.jpg --out -`, { cwd });
     expect(run).toMatchObject({
       status: 2,
       out: '',
@@ -119,7 +122,7 @@ describe('--out -', () => {
 
   it.each(['--json', '--jsonl'])('excludes %s', async (flag) => {
     const cwd = await folderWith('a.jpg');
-    const run = await oriel(words`convert --format png a.jpg --out - ${flag}`, { cwd });
+    const run = await resident(words`convert --format png a.jpg --out - ${flag}`, { cwd });
     expect(run).toMatchObject({ status: 2, out: '' });
     expect(run.stderr).toContain('cannot be combined');
   });
@@ -191,7 +194,7 @@ describe('--zip', () => {
     await writePhotographs(cwd, ['in/a.jpg', 'in/sub/a.jpg', 'in/sub/deep/b.png', 'other/c.jpg']);
     const args = words`convert --format webp --zip all.zip --overwrite --json`;
     const namesOf = async (...files: string[]) => {
-      const run = await oriel([...args, ...files], { cwd });
+      const run = await resident([...args, ...files], { cwd });
       const entries = readArchive(readFileSync(join(cwd, 'all.zip'))).map(({ name }) => name);
       const { results } = documentOf(run);
       expect([...results.map(({ outputFilename }) => outputFilename), 'manifest.json']).toEqual(
@@ -220,7 +223,7 @@ describe('--zip', () => {
     const cwd = await folderWith('b.jpg', 'a.png');
     writeFileSync(join(cwd, 'text.jpg'), 'no image');
     const args = words`convert --format webp --quality 70 b.jpg text.jpg a.png`;
-    const run = await oriel(words`${args} --zip new/all.zip --json`, { cwd });
+    const run = await resident(words`${args} --zip new/all.zip --json`, { cwd });
     expect(run.status).toBe(1);
     expect(filesBelow(join(cwd, 'new'))).toEqual(['all.zip']);
 
@@ -255,7 +258,7 @@ describe('--zip', () => {
     const cwd = await folderWith('a.jpg', 'b.jpg');
     const args = words`convert --format png a.jpg b.jpg`;
     const piped = await oriel(words`${args} --zip -`, { cwd });
-    const filed = await oriel(words`${args} --zip all.zip -q`, { cwd });
+    const filed = await resident(words`${args} --zip all.zip -q`, { cwd });
     expect([piped.status, filed.status]).toEqual([0, 0]);
     const images = (entries: readonly Entry[]) => entries.slice(0, -1);
     const [left, right] = [piped.stdout, readFileSync(join(cwd, 'all.zip'))].map(readArchive);
@@ -276,7 +279,7 @@ describe('--zip', () => {
       `${'x'.repeat(251)}.jpg`,
     ];
     const cwd = await folderWith(...names);
-    const run = await oriel(words`convert --format webp --zip - -- ${names}`, { cwd });
+    const run = await resident(words`convert --format webp --zip - -- ${names}`, { cwd });
     expect(run.status).toBe(0);
     expect(contentOf(readArchive(run.stdout)).names).toEqual([
       'a.webp',
@@ -295,7 +298,9 @@ describe('--zip', () => {
   it('contains a manifest where every file failed', async () => {
     const cwd = temporaryFolder();
     writeFileSync(join(cwd, 'text.jpg'), 'no image');
-    const run = await oriel(words`convert --format webp text.jpg missing.jpg --zip - -q`, { cwd });
+    const run = await resident(words`convert --format webp text.jpg missing.jpg --zip - -q`, {
+      cwd,
+    });
     expect(run.status).toBe(1);
     const { names, manifest } = contentOf(readArchive(run.stdout));
     expect(names).toEqual(['manifest.json']);
@@ -309,13 +314,13 @@ describe('--zip', () => {
     const cwd = await folderWith('a.jpg');
     writeFileSync(join(cwd, 'all.zip'), 'precious');
     const args = words`convert --format webp a.jpg --zip all.zip -q`;
-    expect(await oriel(args, { cwd })).toMatchObject({
+    expect(await resident(args, { cwd })).toMatchObject({
       status: 1,
       out: '',
       stderr: 'oriel: all.zip exists already; --overwrite replaces it\n',
     });
     expect(readFileSync(join(cwd, 'all.zip'), 'utf8')).toBe('precious');
-    expect(await oriel([...args, '--overwrite'], { cwd })).toMatchObject({ status: 0 });
+    expect(await resident([...args, '--overwrite'], { cwd })).toMatchObject({ status: 0 });
     expect(readArchive(readFileSync(join(cwd, 'all.zip')))).toHaveLength(2);
     expect(filesBelow(cwd)).toEqual(['a.jpg', 'all.zip']);
   });
@@ -329,7 +334,7 @@ describe('--zip', () => {
       ['folder', 'it is a folder'],
       [`${'x'.repeat(300)}.zip`, 'the name is too long'],
     ] as const) {
-      const run = await oriel([...convert, path], { cwd });
+      const run = await resident([...convert, path], { cwd });
       expect(run).toMatchObject({ status: 1, out: '' });
       expect(run.stderr).toBe(`oriel: ${path} cannot be written: ${reason}\n`);
     }

@@ -202,7 +202,7 @@ describe('the command line', () => {
       words`convert -q --format=png -o 2 a.jpg`,
       words`convert -qr -j1 -o3 --format webp --format png . --out 3`,
     ]) {
-      expect(await oriel(args, { cwd })).toMatchObject({ status: 0, out: '', stderr: '' });
+      expect(await resident(args, { cwd })).toMatchObject({ status: 0, out: '', stderr: '' });
     }
     expect(
       filesBelow(cwd)
@@ -213,9 +213,9 @@ describe('the command line', () => {
 
   it('without a command prints the help to standard error and exits with 2', async () => {
     const bare = await oriel([]);
-    const asked = await oriel(['--help']);
+    const asked = await resident(['--help']);
     expect(bare).toMatchObject({ status: 2, out: '' });
-    const command = await oriel(['help']);
+    const command = await resident(['help']);
     expect(asked).toMatchObject({ status: 0, stderr: '' });
     expect(command).toMatchObject({ status: 0, out: asked.out, stderr: '' });
     expect(bare.stderr).toBe(asked.out);
@@ -292,7 +292,7 @@ describe('help', () => {
     ['-v', 'unknown option "-v"; did you mean --version?'],
     ['version', 'unknown command "version"; did you mean --version?'],
   ])('%s exits with 2 and gives a hint', async (line, hint) => {
-    const run = await oriel(line.split(' '));
+    const run = await resident(line.split(' '));
     expect([run.status, run.stderr]).toEqual([2, `oriel: ${hint}\n`]);
   });
 

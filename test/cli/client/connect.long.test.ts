@@ -4,10 +4,13 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { filled, readClients } from '../../../src/clients/clients.ts';
 import { OWNER_KEY, sharedDaemon } from '../../daemon.ts';
-import { oriel, ROOT, temporaryFolder } from '../../oriel.ts';
+import { ROOT, temporaryFolder } from '../../oriel.ts';
+import { residentCommand } from '../../resident.ts';
 import { json, mockDaemon } from './mock-daemon.ts';
 
 const CLIENTS = readClients(readFileSync(join(ROOT, 'src/clients/README.md'), 'utf8'));
+
+const resident = residentCommand();
 
 describe('the configuration of a client', () => {
   const daemon = sharedDaemon();
@@ -37,7 +40,7 @@ describe('the configuration of a client', () => {
   });
 
   const connect = (args: string[], env = {}) =>
-    oriel(['connect', ...args], { env: { ORIEL_URL: daemon().url, ...env } });
+    resident(['connect', ...args], { env: { ORIEL_URL: daemon().url, ...env } });
 
   it.each([
     ['the first model of the key', ['codex', '--key', OWNER_KEY], 0, /^model = "sandbox-chat"$/m],

@@ -1,8 +1,11 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { oriel, temporaryFolder, words } from '../../oriel.ts';
+import { temporaryFolder, words } from '../../oriel.ts';
+import { residentCommand } from '../../resident.ts';
 import { json, mockDaemon } from './mock-daemon.ts';
+
+const resident = residentCommand();
 
 /** C0, C1, a change of direction, a line separator, and an isolate. */
 const EVIL = 'x\u001b]0;t\u0007\u009b31m\u202e\u2028\u2066y';
@@ -47,7 +50,7 @@ it.each([
   const file = join(folder, `${EVIL}.png`);
   writeFileSync(file, 'no image');
   const given = args.map((arg) => (arg === 'FILE' ? file : arg));
-  const { out, stderr } = await oriel([...given, '--url', url, '--key', 'k'], { cwd: folder });
+  const { out, stderr } = await resident([...given, '--url', url, '--key', 'k'], { cwd: folder });
   expect(out + stderr).not.toBe('');
   expect(out).not.toMatch(COMMANDS);
   expect(stderr).not.toMatch(COMMANDS);

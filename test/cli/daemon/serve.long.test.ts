@@ -114,16 +114,7 @@ describe('a daemon that cannot start exits with the reason', () => {
   });
 
   it('unless --dev accepts it', async () => {
-    const args = [
-      'serve',
-      '--dev',
-      '--port',
-      '0',
-      '--data',
-      temporaryFolder(),
-      '--log-format',
-      'json',
-    ];
+    const args = words`serve --dev --port 0 --data ${temporaryFolder()} --log-format json`;
     const running = start(args, { env: { ORIEL_BOOTSTRAP_KEY: 'secret' } });
     await once(running.child.stdout!, 'data');
     running.child.kill('SIGTERM');

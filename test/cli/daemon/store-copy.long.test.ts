@@ -1,8 +1,11 @@
 import { expect, it } from 'vitest';
 import { openStore } from '../../../src/store/drivers/open.ts';
 import { describeWithPostgres } from '../../engines/postgres.ts';
-import { oriel, temporaryFolder, words } from '../../oriel.ts';
+import { temporaryFolder, words } from '../../oriel.ts';
+import { residentCommand } from '../../resident.ts';
 import { completionOf, owner, taskFor } from '../../store/records.ts';
+
+const resident = residentCommand();
 
 /** Tasks of the store that moves. */
 const TASKS = 3000;
@@ -25,7 +28,7 @@ describeWithPostgres('oriel store', (server) => {
     const env = { DATABASE_URL: `${server().url}?schema=moved` };
 
     const copy = (from: string, to: string, ...flags: string[]) =>
-      oriel(words`store copy --from ${from} --to ${to} ${flags}`, { env });
+      resident(words`store copy --from ${from} --to ${to} ${flags}`, { env });
     const there = await copy(folder, 'env:DATABASE_URL', '--json');
     expect(there).toMatchObject({ status: 0, stderr: '' });
     expect(JSON.parse(there.out)).toMatchObject({ accounts: 1, tasks: TASKS, faults: [] });
@@ -38,20 +41,20 @@ describeWithPostgres('oriel store', (server) => {
     });
     expect(await recordsOf(back)).toEqual(await recordsOf(folder));
 
-    const audit = await oriel(words`store audit --data ${back}`);
+    const audit = await resident(words`store audit --data ${back}`);
     expect(audit).toMatchObject({ status: 0 });
   });
 
   it('copy names a folder without a store, a file, and a variable that is missing', async () => {
     const folder = temporaryFolder();
-    const missing = await oriel(['store', 'copy', '--from', folder, '--to', temporaryFolder()]);
+    const missing = await resident(['store', 'copy', '--from', folder, '--to', temporaryFolder()]);
     expect(missing).toMatchObject({ status: 1, stderr: expect.stringContaining('no store') });
-    const file = await oriel(words`store copy --from package.json --to ${folder}`);
+    const file = await resident(words`store copy --from package.json --to ${folder}`);
     expect(file).toMatchObject({
       status: 1,
       stderr: 'oriel: package.json: expected a data folder, and it is a file\n',
     });
-    const unset = await oriel(words`store copy --from env:NOWHERE --to ${folder}`);
+    const unset = await resident(words`store copy --from env:NOWHERE --to ${folder}`);
     expect(unset).toMatchObject({ status: 2, stderr: expect.stringContaining('NOWHERE') });
   });
 });

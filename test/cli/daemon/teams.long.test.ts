@@ -242,18 +242,20 @@ describe.each(adminPlaces<Printed>(resident))('%s', (_, begin) => {
     expect(spent).toMatchObject({ spent: 3_500_001 });
   });
 
-  it.each([
-    [
-      '--from: expected a day up to 2026-01-01, received 2026-01-02',
-      ['--from', '2026-01-02', '--to', '2026-01-01'],
-    ],
-    ['there is no account "nobody"', ['--account', 'nobody']],
-    ['there is no team "nobody"', ['--team', 'nobody']],
-    ['there is no such key; oriel keys list shows all', ['--key', 'key_nobody']],
-  ])('usage is refused with: %s', async (message, args) => {
+  it('usage is refused of what does not exist', async () => {
     const { run } = await withAccount(begin);
-    const { status, out, stderr } = await run('usage', ...args);
-    expect({ status, out, stderr }).toEqual({ status: 1, out: '', stderr: `oriel: ${message}\n` });
+    for (const [message, args] of [
+      [
+        '--from: expected a day up to 2026-01-01, received 2026-01-02',
+        words`--from 2026-01-02 --to 2026-01-01`,
+      ],
+      ['there is no account "nobody"', words`--account nobody`],
+      ['there is no team "nobody"', words`--team nobody`],
+      ['there is no such key; oriel keys list shows all', words`--key key_nobody`],
+    ] as const) {
+      const stderr = `oriel: ${message}\n`;
+      expect(await run('usage', ...args)).toMatchObject({ status: 1, out: '', stderr });
+    }
   });
 });
 

@@ -364,15 +364,8 @@ describe('glob patterns', () => {
   });
 
   it('that are names of existing files select these files', async () => {
-    const cwd = await folderWith(
-      '*.jpg',
-      '[a].jpg',
-      'a.jpg',
-      'what?.jpg',
-      'whatX.jpg',
-      '{a,b}.jpg',
-    );
     const special = ['*.jpg', '[a].jpg', 'what?.jpg', '{a,b}.jpg'];
+    const cwd = await folderWith(...special, 'a.jpg', 'whatX.jpg');
     expect(await hashed(special, { cwd })).toMatchObject({ status: 0, names: special });
     rmSync(join(cwd, '*.jpg'));
     expect(await found(['*.jpg'], { cwd })).toEqual(

@@ -10,13 +10,7 @@ import { residentCommand } from '../../resident.ts';
 
 const oriel = residentCommand();
 
-const FILES = [
-  'apple-touch-icon.png',
-  'favicon.ico',
-  'icon-192.png',
-  'icon-512.png',
-  'icon-maskable-512.png',
-];
+const FILES = words`apple-touch-icon.png favicon.ico icon-192.png icon-512.png icon-maskable-512.png`;
 
 test('favicon writes an ICO of three sizes, opaque and transparent icons, and prints their links', async () => {
   const cwd = temporaryFolder();
