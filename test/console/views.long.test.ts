@@ -21,7 +21,7 @@ function withRows(answer: unknown, rows: number): unknown {
 }
 
 describeConsole(
-  'the views with 0 and 1,000 rows',
+  'the views with 0 and 5,000 rows',
   ({ daemon, url, open, post, createKey, check, checkWidths }) => {
     const VIEWS: readonly (readonly [view: string, answers: RegExp])[] = [
       ['', /\/v1\/admin\/overview/],
@@ -57,7 +57,7 @@ describeConsole(
         const answer = await daemon().request(pathname + search, { headers });
         await route.fulfill({ json: withRows(await answer.json(), rows) });
       });
-      for (rows of [0, 1000]) {
+      for (rows of [0, 5000]) {
         await page.goto(`${url()}/console/${view}`);
         await page.getByRole('heading', { level: 1 }).waitFor();
         await page.locator('main :is(.empty, tbody tr, .card)').first().waitFor();
