@@ -10,11 +10,15 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
+import { createServer } from 'node:http';
 import { basename, delimiter, dirname, join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { onTestFinished } from 'vitest';
 import { photograph } from './cli/photographs.ts';
+import { listening } from './fixtures/server.ts';
 import { NODE_FLAGS } from './node-flags.ts';
-import { ROOT, temporaryFolder } from './oriel.ts';
+import { ROOT, temporaryFolder, words } from './oriel.ts';
+import { residentCommand } from './resident.ts';
 
 /**
  * Documents whose commands run, in this order: blocks fenced as `sh` run in one bash, in a fresh copy of
@@ -22,27 +26,10 @@ import { ROOT, temporaryFolder } from './oriel.ts';
  * one; the first command that fails fails the run. Blocks fenced as `console` show a terminal and do not
  * run.
  */
-export const DOCUMENTS = [
-  'README.md',
-  'src/operations/README.md',
-  'src/http/README.md',
-  'src/text/README.md',
-  'src/media/README.md',
-  'src/exchanges/README.md',
-  'src/alerts/README.md',
-  'config/README.md',
-  'test/bench/README.md',
-  'SECURITY.md',
-  'CONTRIBUTING.md',
-  'DECISIONS.md',
-  'docs/start.md',
-  'docs/providers.md',
-  'docs/images.md',
-  'docs/image-urls.md',
-  'docs/production.md',
-  'docs/scale.md',
-  'docs/comparison.md',
-];
+export const DOCUMENTS = words`README.md src/operations/README.md src/http/README.md src/text/README.md src/media/README.md
+  src/exchanges/README.md src/alerts/README.md config/README.md test/bench/README.md SECURITY.md
+  CONTRIBUTING.md DECISIONS.md docs/start.md docs/providers.md docs/images.md docs/image-urls.md
+  docs/production.md docs/scale.md docs/comparison.md`;
 
 const PHOTOGRAPHS = ['photo-1.jpg', 'photo-2.jpg', 'drawing.png', 'photos/trip/photo-3.jpg'];
 
@@ -98,6 +85,10 @@ export async function copyOfRepository(parent = temporaryFolder()): Promise<stri
     filter: (path) => !LEFT_OUT.includes(basename(path)) && !PICTURES.test(path),
   });
   cpSync(join(ROOT, 'dist'), join(folder, 'dist'), { recursive: true });
+  // It is built: another test builds a fresh clone.
+  const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
+  manifest.scripts.build = 'true';
+  writeFileSync(join(folder, 'package.json'), JSON.stringify(manifest));
   // Packages are linked one by one: a command that empties node_modules then finds links only.
   for (const modules of ['node_modules', 'node_modules/.bin']) {
     mkdirSync(join(folder, modules));
@@ -110,7 +101,7 @@ export async function copyOfRepository(parent = temporaryFolder()): Promise<stri
   for (const [seed, name] of PHOTOGRAPHS.entries()) {
     const format = name.endsWith('.png') ? 'png' : 'jpeg';
     mkdirSync(dirname(join(folder, name)), { recursive: true });
-    writeFileSync(join(folder, name), await photograph(format, { width: 400, height: 300, seed }));
+    writeFileSync(join(folder, name), await photograph(format, { width: 320, height: 240, seed }));
   }
   return folder;
 }
@@ -119,6 +110,38 @@ export interface Outcome {
   readonly code: number | null;
   /** Standard output and standard error. */
   readonly log: string;
+}
+
+const resident = residentCommand();
+
+/**
+ * Commands that one process runs for all documents, because each of them takes longer to start than to run. They read
+ * no standard input.
+ */
+const RESIDENT = 'accounts|audit|config|keys|models|providers|requests|teams|usage';
+
+/** Lines of bash that define `oriel`, whose RESIDENT commands write to files of a folder. */
+async function commandIn(folder: string): Promise<string> {
+  const server = createServer(async (request, response) => {
+    const [cwd = '', count, ...texts] = (await text(request)).split('\0');
+    const pairs = texts.slice(Number(count), -1).map((pair) => /^([^=]*)=(.*)$/s.exec(pair)!);
+    const env = Object.fromEntries([
+      ...Object.keys(process.env).map((name) => [name, undefined]),
+      ...pairs.map(([, name, value]) => [name, value]),
+    ]);
+    const run = await resident(texts.slice(0, Number(count)), { cwd, env });
+    writeFileSync(join(folder, 'out'), run.stdout);
+    writeFileSync(join(folder, 'err'), run.stderr);
+    response.end(String(run.code));
+  });
+  return `oriel() {
+    case $1 in ${RESIDENT}) ;; *) command oriel "$@" || return; return ;; esac
+    local code
+    code=$({ printf '%s\\0' "$PWD" "$#" "$@"; env -0; } | curl -s --data-binary @- ${await listening(server)})
+    cat '${folder}/out'
+    cat '${folder}/err' >&2
+    return "$code"
+  }`;
 }
 
 /** Runs documents, given by name, in a copy of the repository, until they end or the running test does. */
@@ -137,7 +160,7 @@ export async function runDocuments(
   // A failing command is reported by document and line, as `README.md:7`.
   const trap = `trap 'echo "\${BASH_SOURCE[0]#${scripts}/}:$LINENO: exit code $?" >&2' ERR`;
   const main = join(parent, 'main.sh');
-  writeFileSync(main, [trap, ...sources, ''].join('\n'));
+  writeFileSync(main, [trap, await commandIn(parent), ...sources, ''].join('\n'));
   const env = Object.fromEntries(
     Object.entries(process.env).filter(([name]) => !/^(ORIEL_|FORCE_COLOR$)/.test(name)),
   );
