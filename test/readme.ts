@@ -118,7 +118,9 @@ const resident = residentCommand();
  * Commands that one process runs for all documents, because each of them takes longer to start than to run. They read
  * no standard input.
  */
-const RESIDENT = 'accounts|audit|config|keys|models|providers|requests|teams|usage';
+const RESIDENT = words`accounts audit check compare config crop duplicates favicon hash keys levels
+  metadata models montage optimize overlay providers recipe requests resize rotate round run size-map
+  srcset teams tint usage`;
 
 /** Lines of bash that define `oriel`, whose RESIDENT commands write to files of a folder. */
 async function commandIn(folder: string): Promise<string> {
@@ -135,7 +137,7 @@ async function commandIn(folder: string): Promise<string> {
     response.end(String(run.code));
   });
   return `oriel() {
-    case $1 in ${RESIDENT}) ;; *) command oriel "$@" || return; return ;; esac
+    case $1 in ${RESIDENT.join('|')}) ;; *) command oriel "$@" || return; return ;; esac
     local code
     code=$({ printf '%s\\0' "$PWD" "$#" "$@"; env -0; } | curl -s --data-binary @- ${await listening(server)})
     cat '${folder}/out'
