@@ -12,8 +12,8 @@ const RECIPE = '{ outputs: [{ widths: [120, 60], formats: [webp, jpeg] }] }';
 it.each<
   [what: string, files: number, outputs: number, run: string[], again: string[], at: number[]]
 >([
-  ['a conversion', 120, 120, CONVERT, ['--skip-existing'], [1, 4, 10, 21, 36, 55]],
-  ['a recipe', 40, 160, words`run recipe.yaml`, ['--skip-existing'], [1, 5, 14]],
+  ['a conversion', 120, 120, CONVERT, ['--skip-existing'], [1, 10, 36]],
+  ['a recipe', 40, 160, words`run recipe.yaml`, ['--skip-existing'], [1, 14]],
   ['a conversion with a cache', 120, 120, CONVERT, words`--cache cache`, [1, 5, 1, 5]],
 ])(
   '%s that is killed leaves whole or temporary files, and the next run removes the latter and completes',

@@ -62,7 +62,7 @@ describe('an image on standard input', () => {
     ['is empty', '', 'the file is empty (empty_file)'],
     ['is none', 'no image', 'not an image of a known format (unsupported_format)'],
   ])('that %s fails and leaves standard output empty', async (_, input, message) => {
-    expect(await oriel(['convert', '--format', 'webp', '-', '-q'], { input })).toMatchObject({
+    expect(await resident(['convert', '--format', 'webp', '-', '-q'], { input })).toMatchObject({
       status: 1,
       out: '',
       stderr: `oriel: -: ${message}\n`,
@@ -71,9 +71,8 @@ describe('an image on standard input', () => {
 
   it('that is truncated fails and leaves standard output empty', async () => {
     const whole = await photograph('jpeg');
-    const run = await oriel(words`convert --format webp -`, {
-      input: whole.subarray(0, whole.length / 2),
-    });
+    const input = whole.subarray(0, whole.length / 2);
+    const run = await resident(words`convert --format webp -`, { input });
     expect(run).toMatchObject({ status: 1, out: '' });
     expect(run.stderr).toContain('(corrupt_image)');
   });
