@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { until } from '../../fixtures/until.ts';
-import { ROOT, type Run, type RunOptions, start, temporaryFolder } from '../../oriel.ts';
+import { ROOT, type Run, type RunOptions, start, temporaryFolder, words } from '../../oriel.ts';
 import { HAS_TERMINAL, typed } from '../in-terminal.ts';
 import { printed } from '../printed.ts';
 
@@ -91,12 +91,6 @@ describe('the command', () => {
     expect(Object.keys(env).filter((name) => others.includes(name))).toEqual([]);
   });
 
-  it('gets the identifiers and the time of --deterministic', async () => {
-    const command = ['--deterministic', '--', ...asking(chat('sandbox-chat', 'Hello'))];
-    const { out } = await runWith(command);
-    expect(out).toMatch(/^200 .*"id":"chatcmpl-\w{29}".*"created":1767225600,/);
-  });
-
   it('uses the official clients as they are', async () => {
     const script = `
       import OpenAI from 'openai';
@@ -172,12 +166,14 @@ describe('the report', () => {
     expect(markdown).not.toContain('gpt|');
   });
 
-  it('goes to a file, as JSON, and the log to another', async () => {
+  it('goes to a file, as JSON, and the log to another, also with --deterministic', async () => {
     const folder = temporaryFolder();
     const [report, log] = [join(folder, 'report.json'), join(folder, 'log')];
-    const flags = ['--json', '--report', report, '--log', log];
+    const flags = words`--json --report ${report} --log ${log} --deterministic`;
     const run = await runWith([...flags, '--', ...asking(...requests.slice(0, 4))]);
     expect(run.stderr).toBe('');
+    // The identifiers and the time of --deterministic.
+    expect(run.out).toMatch(/^200 .*"id":"chatcmpl-\w{29}".*"created":1767225600,/);
     const totals = { requests: 4, failed: 3, inputTokens: 5, outputTokens: 16, misses: 0 };
     expect(JSON.parse(readFileSync(report, 'utf8'))).toMatchObject({
       ...{ status: 0, ...totals, missed: [] },
