@@ -97,8 +97,9 @@ describe('a folder', () => {
 });
 
 describeWithPostgres('a table', (server) => {
+  const driver = postgresDriver(server);
   passesFor(async () => {
-    const store = await postgresDriver(server).open(temporaryFolder());
+    const store = await driver.open(temporaryFolder());
     onTestFinished(() => store.close());
     return store.cache!;
   });
