@@ -15,9 +15,7 @@ const FILE = 'admin.json';
 /** The same of the supervisor of several processes. */
 export const SUPERVISOR_FILE = 'supervisor.json';
 
-export function newToken(): string {
-  return randomBytes(32).toString('base64url');
-}
+export const newToken = (): string => randomBytes(32).toString('base64url');
 
 /** Writes the file in one rename. Only the process that holds the store's lock may call this. */
 export function writeAdminEndpoint(dataDir: string, endpoint: AdminEndpoint, file = FILE): void {

@@ -11,9 +11,7 @@ export interface FirstKey {
   readonly file: string;
 }
 
-function fileIn(dataDir: string): string {
-  return resolve(join(dataDir, 'first-key'));
-}
+const fileIn = (dataDir: string): string => resolve(join(dataDir, 'first-key'));
 
 /** Writes the first key to a file in the data directory, readable only by its owner. */
 export async function writeFirstKey(dataDir: string, key: string): Promise<void> {

@@ -20,9 +20,7 @@ const PATH = /^(?!\.\.?(?:\/|$))[\w.-]+(?:\/(?!\.\.?(?:\/|$))[\w.-]+)*$/;
 /** Name of a backup: `oriel-20270131T120000.000Z`. Names sort by time. */
 const NAME = /^oriel-\d{8}T\d{6}\.\d{3}Z$/;
 
-export function isSafePath(path: string): boolean {
-  return path.length <= MAX_PATH && PATH.test(path);
-}
+export const isSafePath = (path: string): boolean => path.length <= MAX_PATH && PATH.test(path);
 
 const file = v.strictObject({
   path: v.pipe(v.string(), v.check(isSafePath)),
@@ -55,9 +53,7 @@ export function newManifest(parts: Pick<Manifest, 'name' | 'program' | 'store' |
   return { format: FORMAT, version: VERSION, createdAt, ...parts } satisfies Manifest;
 }
 
-export function newName(): string {
-  return `oriel-${new Date().toISOString().replaceAll(/[-:]/g, '')}`;
-}
+export const newName = (): string => `oriel-${new Date().toISOString().replaceAll(/[-:]/g, '')}`;
 
 /** Time of a backup by its name, in milliseconds since the epoch. */
 export function timeOf(name: string): number {
@@ -66,9 +62,7 @@ export function timeOf(name: string): number {
   return Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${rest}`);
 }
 
-export function isBackupName(name: string): boolean {
-  return NAME.test(name);
-}
+export const isBackupName = (name: string): boolean => NAME.test(name);
 
 /** @param place for the message @throws Failure `backup_invalid` */
 export function parseManifest(text: string, place: string): Manifest {

@@ -101,9 +101,7 @@ function opened(path: string, flags = constants.O_NOFOLLOW): Promise<FileHandle 
   return open(path, constants.O_RDONLY | flags).catch(missingAs(null));
 }
 
-async function sizeOf(handle: FileHandle): Promise<number> {
-  return (await handle.stat()).size;
-}
+const sizeOf = async (handle: FileHandle): Promise<number> => (await handle.stat()).size;
 
 function entriesIn(folder: string) {
   return readdir(folder, { recursive: true, withFileTypes: true }).catch(missingAs([]));

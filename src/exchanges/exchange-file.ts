@@ -209,9 +209,7 @@ function bytesOf(
   return Buffer.from(JSON.stringify(fromLines(value, read), null, indent));
 }
 
-function numbersOf(text: string): number[] {
-  return text === '' ? [] : text.split(' ').map(Number);
-}
+const numbersOf = (text: string): number[] => (text === '' ? [] : text.split(' ').map(Number));
 
 /** The position of a member, by the names that lead to it; the nearest that is there. */
 function positionOf(text: string, names: readonly string[]): number {

@@ -96,10 +96,6 @@ export function isOfProvider(error: unknown): error is Failure {
   return error instanceof Failure && !OWN_CODES.includes(error.code);
 }
 
-function recorded({ type, code, message }: Failure): RecordedFailure {
-  return { type, code, message };
-}
+const recorded = ({ type, code, message }: Failure): RecordedFailure => ({ type, code, message });
 
-function elapsed(startedAt: number): number {
-  return Math.round(performance.now() - startedAt);
-}
+const elapsed = (startedAt: number): number => Math.round(performance.now() - startedAt);

@@ -68,6 +68,4 @@ export function premultiplied({ r, g, b, alpha }: Colour): Colour {
   return { r: r * alpha, g: g * alpha, b: b * alpha, alpha };
 }
 
-export function isGrey({ r, g, b }: Colour): boolean {
-  return r === g && g === b;
-}
+export const isGrey = ({ r, g, b }: Colour): boolean => r === g && g === b;

@@ -68,9 +68,7 @@ const CODED_GAMMA: Readonly<Record<number, number>> = { 4: 2.2, 5: 2.8, 8: 1 };
 const HIGH_RANGE: Readonly<Record<number, string>> = { 16: 'PQ', 18: 'HLG' };
 
 /** The name of a transfer with a high dynamic range; undefined for all others. */
-export function highRange({ transfer }: CodedColours): string | undefined {
-  return HIGH_RANGE[transfer];
-}
+export const highRange = ({ transfer }: CodedColours): string | undefined => HIGH_RANGE[transfer];
 
 /** A profile for coded colours; null for sRGB and for a high dynamic range. */
 export function profileOfCode(coded: CodedColours, grey = false): Buffer | null {
@@ -128,9 +126,7 @@ function diagonal([a, b, c]: Vector): Matrix {
 }
 
 /** XYZ of a chromaticity with a luminance of 1. */
-function xyz({ x, y }: Chromaticity): Vector {
-  return [x / y, 1, (1 - x - y) / y];
-}
+const xyz = ({ x, y }: Chromaticity): Vector => [x / y, 1, (1 - x - y) / y];
 
 /** Red, green and blue in XYZ under D50, as profiles store them. */
 function colorants({ white, red, green, blue }: Primaries): Matrix {

@@ -95,9 +95,7 @@ export function outputSize(target: Size): Size {
 }
 
 /** -1 for portrait, 0 for square, 1 for landscape. */
-function orientation({ width, height }: Size): number {
-  return Math.sign(width - height);
-}
+const orientation = ({ width, height }: Size): number => Math.sign(width - height);
 
 /** Nine digits are enough for the sides of every image format, and exact as numbers. */
 const PIXELS = /^([1-9]\d{0,8})[xX]([1-9]\d{0,8})$/;

@@ -21,9 +21,7 @@ export function* webpChunks(body: Buffer): Generator<WebpChunk> {
 }
 
 /** Bytes of a chunk with its name, its length and its padding. */
-export function webpChunkBytes({ length }: Uint8Array): number {
-  return 8 + length + (length % 2);
-}
+export const webpChunkBytes = ({ length }: Uint8Array): number => 8 + length + (length % 2);
 
 /** The parts of a chunk of RIFF, which is padded to an even length. */
 export function riffChunk(name: string, data: Buffer): readonly Buffer[] {

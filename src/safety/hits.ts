@@ -81,17 +81,13 @@ export class Hits {
 }
 
 /** All terms in a prompt except those inside neutral phrases. */
-export function findHits(words: readonly Word[]): Hits {
-  return new Search(words).hits();
-}
+export const findHits = (words: readonly Word[]): Hits => new Search(words).hits();
 
 /**
  * Whether a prompt has a term that can be a violation, depending on its other terms. Nearly no prompt has
  * one, and this search takes a third of the time of the full one.
  */
-export function mayViolate(words: readonly Word[]): boolean {
-  return new Search(words).mayViolate();
-}
+export const mayViolate = (words: readonly Word[]): boolean => new Search(words).mayViolate();
 
 class Search {
   readonly #words: readonly Word[];
@@ -241,9 +237,8 @@ class Search {
   }
 }
 
-function letters(word: Word): string {
-  return word.text.length === 1 ? word.readings.at(-1)! : word.text;
-}
+const letters = (word: Word): string =>
+  word.text.length === 1 ? word.readings.at(-1)! : word.text;
 
 function withoutNeutral(found: readonly TermHit[]): TermHit[] {
   // The end of the neutral phrase that reaches furthest, by the word where phrases begin.

@@ -96,6 +96,4 @@ function* separatedReadings(text: string): Generator<string> {
   if (mixed !== spaced && mixed !== joined) yield mixed;
 }
 
-function isEven(_: string, index: number): boolean {
-  return index % 2 === 0;
-}
+const isEven = (_: string, index: number): boolean => index % 2 === 0;

@@ -51,6 +51,4 @@ export function languageTerms(code: LanguageCode): LanguageTerms {
   return LISTS.get(code) as LanguageTerms;
 }
 
-export function ageWords(): AgeWords {
-  return LISTS.get('ages') as AgeWords;
-}
+export const ageWords = (): AgeWords => LISTS.get('ages') as AgeWords;

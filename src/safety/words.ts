@@ -111,9 +111,7 @@ export function textsOf(normalised: string): string[] {
 }
 
 /** Code units of the character at an index. */
-function widthAt(text: string, at: number): number {
-  return text.codePointAt(at)! > 0xffff ? 2 : 1;
-}
+const widthAt = (text: string, at: number): number => (text.codePointAt(at)! > 0xffff ? 2 : 1);
 
 function isInner(text: string, at: number): boolean {
   return INNER_STOPS.has(text.charCodeAt(at)) && kindAt(text, at + 1) === LETTER;

@@ -139,9 +139,7 @@ function distance(from: string, to: string): number {
 const URL_LIKE = /\/\/|:[^@]*@|\?[^=]*=/;
 
 /** Redacts text that looks like a URL; returns any other text unchanged. */
-export function redactIfUrl(text: string): string {
-  return URL_LIKE.test(text) ? redactUrl(text) : text;
-}
+export const redactIfUrl = (text: string): string => (URL_LIKE.test(text) ? redactUrl(text) : text);
 
 /**
  * Redacts the parts of a URL that can hold a secret: credentials before `@`, the query and the fragment.

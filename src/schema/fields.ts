@@ -143,9 +143,7 @@ function partsOf(schema: unknown): readonly Record<string, unknown>[] {
   );
 }
 
-function isPiped(part: unknown): boolean {
-  return Array.isArray((part as { pipe?: unknown }).pipe);
-}
+const isPiped = (part: unknown): boolean => Array.isArray((part as { pipe?: unknown }).pipe);
 
 /** Describes one property of any schema. */
 export function describeField(name: string, schema: v.GenericSchema): Field {

@@ -61,9 +61,7 @@ export function processesWithCharges(dataDir: string): readonly number[] {
   );
 }
 
-function namesIn(folder: string): readonly string[] {
-  return valueOr(() => readdirSync(folder), []);
-}
+const namesIn = (folder: string): readonly string[] => valueOr(() => readdirSync(folder), []);
 
 /** The configuration of one process: its folder, and its part of what the machine has once. */
 export function configOfProcess(config: Config, { number, count }: ProcessPlace): Config {

@@ -117,9 +117,7 @@ const CONTROLS =
   /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u206f]/g;
 
 /** Removes characters that control a terminal. */
-function withoutControls(text: string): string {
-  return text.replace(CONTROLS, '');
-}
+const withoutControls = (text: string): string => text.replace(CONTROLS, '');
 
 /**
  * Prints an answer while it arrives: its text to standard output, its reasoning dimmed to standard

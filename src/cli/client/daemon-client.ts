@@ -205,9 +205,7 @@ async function failureOfResponse(
 }
 
 /** The message of an error body; null where the text is none. */
-export function messageOf(text: string): string | null {
-  return errorIn(text)?.message ?? null;
-}
+export const messageOf = (text: string): string | null => errorIn(text)?.message ?? null;
 
 function errorIn(text: string) {
   try {

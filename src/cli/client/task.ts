@@ -45,9 +45,7 @@ export function readSubmission(value: unknown) {
   return { id, path: path.startsWith('/v1/') ? path : taskPath(id), document };
 }
 
-export function taskPath(id: string): string {
-  return `/v1/tasks/${encodeURIComponent(id)}`;
-}
+export const taskPath = (id: string): string => `/v1/tasks/${encodeURIComponent(id)}`;
 
 export function hasEnded(status: string): boolean {
   const state = TASK_STATES.find((known) => known === status);

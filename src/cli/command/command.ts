@@ -70,9 +70,7 @@ export interface CommandDefinition {
 }
 
 /** The name of an argument, without the brackets of its syntax. */
-export function argumentName({ syntax }: Positional): string {
-  return syntax.replace(/[<>[\].]/g, '');
-}
+export const argumentName = ({ syntax }: Positional): string => syntax.replace(/[<>[\].]/g, '');
 
 /** The fields of the flags of a command, in the order of the help. */
 export function flagFields({ schema, except = [] }: FlagGroup): Field[] {

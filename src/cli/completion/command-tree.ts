@@ -87,10 +87,6 @@ export function flatten(node: CommandNode): CommandNode[] {
 }
 
 /** A word that every one of the three shells takes literally. */
-export function quote(text: string): string {
-  return `'${text.replaceAll("'", `'\\''`)}'`;
-}
+export const quote = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
 
-export function words(texts: readonly string[]): string {
-  return texts.map(quote).join(' ');
-}
+export const words = (texts: readonly string[]): string => texts.map(quote).join(' ');

@@ -1,9 +1,7 @@
 import { type CommandNode, flatten, type Value } from './command-tree.ts';
 
 /** Within single quotes fish reads a backslash before a quote or another backslash. */
-function fishQuote(text: string): string {
-  return `'${text.replace(/[\\']/g, '\\$&')}'`;
-}
+const fishQuote = (text: string): string => `'${text.replace(/[\\']/g, '\\$&')}'`;
 
 function fishValue({ choices, files }: Value): string {
   if (files) return '-r -F';

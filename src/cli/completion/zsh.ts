@@ -1,9 +1,7 @@
 import { type CommandNode, type Flag, flatten, quote, type Value } from './command-tree.ts';
 
 /** A summary within the brackets or after the colon of a zsh specification. */
-function zshText(text: string): string {
-  return text.replace(/[\\[\]:]/g, '\\$&');
-}
+const zshText = (text: string): string => text.replace(/[\\[\]:]/g, '\\$&');
 
 function zshAction({ choices, files }: Value): string {
   if (files) return '_files';

@@ -76,9 +76,7 @@ export async function administer(command: AdminCommand, request: AdminRequest): 
   });
 }
 
-export function noStore(message: string): Failure {
-  return codedFailure('no_store', message);
-}
+export const noStore = (message: string): Failure => codedFailure('no_store', message);
 
 function twoStores(dataDir: string, store: StoreSettings): Failure {
   return codedFailure(

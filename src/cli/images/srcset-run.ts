@@ -67,6 +67,4 @@ export async function runSrcset({ positionals, flags }: CommandInput): Promise<n
 /** What a page needs to show an image. */
 type MadeSnippet = NonNullable<ReturnType<typeof snippetOf>> & { readonly inputFilename: string };
 
-function documentOf(made: readonly MadeSnippet[]): string {
-  return `[${made.map(jsonText).join(',\n')}]`;
-}
+const documentOf = (made: readonly MadeSnippet[]): string => `[${made.map(jsonText).join(',\n')}]`;

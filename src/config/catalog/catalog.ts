@@ -95,9 +95,7 @@ export function isPriced({ price }: TextModel): boolean {
   return hasPrice(price) || (price.tiers?.some(hasPrice) ?? false);
 }
 
-function hasPrice(price: Prices): boolean {
-  return PRICES.some(([name]) => (price[name] ?? 0) > 0);
-}
+const hasPrice = (price: Prices): boolean => PRICES.some(([name]) => (price[name] ?? 0) > 0);
 
 /** The prices that are set, in credits. */
 function creditsOf(price: Prices): Readonly<Record<string, number>> {

@@ -26,14 +26,10 @@ function read(
 }
 
 /** Parses `250ms`, `30s`, `1.5h`, `7d` to milliseconds; null for anything else, such as bare numbers. */
-export function parseDuration(text: string): number | null {
-  return read(text, DURATION, MILLISECONDS);
-}
+export const parseDuration = (text: string): number | null => read(text, DURATION, MILLISECONDS);
 
 /** Parses `512KB`, `64MB`, `2GB` to bytes, with powers of 1000, and `64MiB` with powers of 1024; null for anything else. */
-export function parseSize(text: string): number | null {
-  return read(text, SIZE, BYTES);
-}
+export const parseSize = (text: string): number | null => read(text, SIZE, BYTES);
 
 function quantity(
   parse: (text: string) => number | null,

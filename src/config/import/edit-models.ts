@@ -11,9 +11,7 @@ export function parseForEdit(source: string): yaml.Document {
 }
 
 /** The text of a changed configuration. Comments stay. */
-export function textOf(document: yaml.Document): string {
-  return document.toString(FORMAT);
-}
+export const textOf = (document: yaml.Document): string => document.toString(FORMAT);
 
 /** The map of models of a file, which is added where there is none. */
 export function modelsIn(document: yaml.Document, label: string): yaml.YAMLMap {
@@ -75,6 +73,4 @@ export function withAdded(
   return textOf(document);
 }
 
-function contentsOf(document: yaml.Document): unknown {
-  return document.toJS({ maxAliasCount: 100 });
-}
+const contentsOf = (document: yaml.Document): unknown => document.toJS({ maxAliasCount: 100 });

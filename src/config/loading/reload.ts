@@ -55,9 +55,7 @@ function restOf(former: Settings, { source }: Settings): string {
   return former.source.startsWith(source) ? former.source.slice(source.length) : '';
 }
 
-function isEmpty({ document }: Settings): boolean {
-  return Object.keys(document.value ?? {}).length === 0;
-}
+const isEmpty = ({ document }: Settings): boolean => Object.keys(document.value ?? {}).length === 0;
 
 /** What a reload would lose that is more probably a mistake than meant; null for nothing. */
 function lossOf(current: LoadedConfig, { file, settings }: LoadedConfig): string | null {

@@ -121,9 +121,7 @@ export function findProviderKind(name: unknown): ProviderKind | undefined {
   return PROVIDER_KINDS.find((kind) => kind.name === name);
 }
 
-export function kindOf({ kind }: Pick<Provider, 'kind'>): ProviderKind {
-  return findProviderKind(kind)!;
-}
+export const kindOf = ({ kind }: Pick<Provider, 'kind'>): ProviderKind => findProviderKind(kind)!;
 
 /** The name of a provider's kind in OpenTelemetry. */
 export function genAiNameOf(provider: Pick<Provider, 'kind'>): string {
@@ -143,9 +141,7 @@ export function genAiNameIn(
 }
 
 /** Whether a provider is on the network. */
-export function isRemote(provider: Provider): provider is RemoteProvider {
-  return 'baseUrl' in provider;
-}
+export const isRemote = (provider: Provider): provider is RemoteProvider => 'baseUrl' in provider;
 
 /** URL of a request to a provider. */
 export function urlOf(provider: RemoteProvider, request: RequestPath): string {

@@ -45,6 +45,4 @@ export function declareDialect(dialect: DeclaredDialect): void {
 }
 
 /** A path in Fastify's notation without expressions and escapes: `/models/:model:stream`. */
-function readablePath(path: string): string {
-  return path.replace(/\([^)]*\)/g, '').replaceAll('::', ':');
-}
+const readablePath = (path: string): string => path.replace(/\([^)]*\)/g, '').replaceAll('::', ':');

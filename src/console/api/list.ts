@@ -75,9 +75,7 @@ export function withItem<Item>(kind: Kind<Item>, pages: Pages<Item>, item: Item)
   return { ...pages, items: items.with(index, merged(items[index], item)) };
 }
 
-function latest<Item>(_: Item | undefined, item: Item): Item {
-  return item;
-}
+const latest = <Item>(_: Item | undefined, item: Item): Item => item;
 
 /**
  * A list of the server, as far as it is loaded. One with events keeps its older pages when it is loaded again.

@@ -77,6 +77,4 @@ export async function loadModels(signal: AbortSignal): Promise<readonly Model[]>
   return data;
 }
 
-export function useModels(): Resource<readonly Model[]> {
-  return useResource(loadModels, []);
-}
+export const useModels = (): Resource<readonly Model[]> => useResource(loadModels, []);

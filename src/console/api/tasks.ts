@@ -39,14 +39,10 @@ export function localUrlOf(url: string): string {
 }
 
 /** Whether the page may load a file: others are at servers elsewhere. */
-export function isOwnFile(url: string): boolean {
-  return localUrlOf(url).startsWith(SERVER.href);
-}
+export const isOwnFile = (url: string): boolean => localUrlOf(url).startsWith(SERVER.href);
 
 /** Addresses of the files that a task made, for this page. */
-export function filesOf(task: Task): readonly string[] {
-  return urlsOf(task).map(localUrlOf);
-}
+export const filesOf = (task: Task): readonly string[] => urlsOf(task).map(localUrlOf);
 
 /**
  * Calls a function with each task of the account that changes.

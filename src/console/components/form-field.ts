@@ -89,6 +89,4 @@ export function queryOf(filters: Values): URLSearchParams {
 }
 
 /** The place of a list with its filters. */
-export function placeOf(view: string, filters: Values): string {
-  return withQuery(view, queryOf(filters));
-}
+export const placeOf = (view: string, filters: Values): string => withQuery(view, queryOf(filters));

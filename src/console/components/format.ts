@@ -55,17 +55,13 @@ export function formatUptime(seconds: number): string {
   return withUnit(Math.floor(seconds / size), unit, 'long', 0);
 }
 
-function spanOf(seconds: number) {
-  return SPANS.find(([, size]) => seconds >= size) ?? SPANS[3];
-}
+const spanOf = (seconds: number) => SPANS.find(([, size]) => seconds >= size) ?? SPANS[3];
 
 /** The day (UTC) of a time. */
 export const formatDate = times({ dateStyle: 'medium', timeZone: 'UTC' });
 
 /** @param day UTC, such as `2026-11-22` */
-export function formatDay(day: string): string {
-  return formatDate(Date.parse(day) / 1000);
-}
+export const formatDay = (day: string): string => formatDate(Date.parse(day) / 1000);
 
 const UNITS = ['byte', 'kilobyte', 'megabyte', 'gigabyte', 'terabyte'] as const;
 

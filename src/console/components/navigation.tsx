@@ -36,9 +36,7 @@ function decoded(text: string): string {
 }
 
 /** URL of a place in the console. @param place such as `tasks` or `tasks/task_1?a=b` */
-function hrefOf(place: string): string {
-  return CONSOLE + place;
-}
+const hrefOf = (place: string): string => CONSOLE + place;
 
 const changes = new Listeners();
 

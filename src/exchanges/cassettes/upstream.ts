@@ -253,6 +253,4 @@ interface Place {
 }
 
 /** Whether the reader would have read on. The bodies of errors and redirects are often left unread. */
-function isCutOff({ end, status }: RecordedAnswer): boolean {
-  return end === 'abandoned' && status < 300;
-}
+const isCutOff = ({ end, status }: RecordedAnswer): boolean => end === 'abandoned' && status < 300;

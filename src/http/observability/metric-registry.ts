@@ -34,9 +34,7 @@ export function addMetrics(
 }
 
 /** The same in the text format of Prometheus. */
-export function addedText(all: readonly MetricFamilies[]): Promise<string> {
-  return added(all).metrics();
-}
+export const addedText = (all: readonly MetricFamilies[]): Promise<string> => added(all).metrics();
 
 /** The registry of prom-client, with one call for a metric of each kind. */
 export class MetricRegistry extends Registry {

@@ -158,9 +158,7 @@ export class RequestSeries {
   }
 }
 
-function newTimeline(): Timeline {
-  return { quarter: new Map(), day: new Map() };
-}
+const newTimeline = (): Timeline => ({ quarter: new Map(), day: new Map() });
 
 function newSlot(): Slot {
   return { requests: 0, errors: 0, charge: 0, latencies: new Uint32Array(BUCKETS) };

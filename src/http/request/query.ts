@@ -78,6 +78,4 @@ export function idPageOf<Shown extends { readonly id: string }>(
 }
 
 /** Seconds since the epoch, as responses have times. */
-export function seconds(milliseconds: number): number {
-  return Math.floor(milliseconds / 1000);
-}
+export const seconds = (milliseconds: number): number => Math.floor(milliseconds / 1000);

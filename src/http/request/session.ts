@@ -41,9 +41,7 @@ function tokenOf(request: FastifyRequest): string | undefined {
 }
 
 /** Whether a request has session cookies, valid or not. */
-export function hasSession(request: FastifyRequest): boolean {
-  return tokensOf(request).length > 0;
-}
+export const hasSession = (request: FastifyRequest): boolean => tokensOf(request).length > 0;
 
 /** The holder of a request's session; undefined if it has none or the session has ended. */
 export async function findSession(

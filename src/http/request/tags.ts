@@ -18,9 +18,7 @@ const EXPECTED =
   'expected pairs such as run=42 with commas between them: names of 1 to 32 letters, digits and ._-, values of 1 ' +
   'to 64 letters, digits and ._:/@+-, both beginning with a letter or a digit';
 
-function refused(reason: string): Failure {
-  return invalid(TAGS_HEADER, reason);
-}
+const refused = (reason: string): Failure => invalid(TAGS_HEADER, reason);
 
 /** @throws Failure invalid_request that names the pair */
 function tagsInHeader(header: string): Map<string, string> {

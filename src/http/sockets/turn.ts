@@ -169,6 +169,4 @@ export function errorEvent(
 }
 
 /** The turn of a request that came over a socket; null for HTTP. */
-export function turnOf({ raw }: { readonly raw: object }): Turn | null {
-  return TURNS.get(raw) ?? null;
-}
+export const turnOf = ({ raw }: { readonly raw: object }): Turn | null => TURNS.get(raw) ?? null;

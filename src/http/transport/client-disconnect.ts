@@ -5,9 +5,7 @@ import { codedFailure, type Failure } from '../../failure.ts';
 export const CLIENT_CLOSED_REQUEST = 499;
 
 /** The failure of a request whose client disconnected. */
-export function clientLeft(): Failure {
-  return codedFailure('client_left', 'the client disconnected');
-}
+export const clientLeft = (): Failure => codedFailure('client_left', 'the client disconnected');
 
 /** Calls `abort` once if the client disconnects before it has the whole response. */
 export function onClientDisconnect(

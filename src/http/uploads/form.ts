@@ -80,7 +80,9 @@ async function readForm(
         if (file) received.push(file);
         continue;
       }
-      const list = listName(fieldname, shape);
+      const list = shape.lists?.names.find(
+        (name) => fieldname === name || fieldname === `${name}[]`,
+      );
       if (list !== undefined) {
         const items = lists.get(list) ?? [];
         if (items.length === shape.lists!.maxItems) {
@@ -155,7 +157,10 @@ async function readFile(
     if (part.value === '') return undefined;
     throw invalid(name, 'expected a file, received a text without filename');
   }
-  const filename = filenameOf(part.filename ?? '');
+  const filename = (part.filename ?? '').replace(
+    /%(22|0D|0A)/gi,
+    (sequence) => ESCAPES[sequence.toLowerCase()]!,
+  );
   if (filename.length > MAX_FILENAME_LENGTH) {
     throw invalid(name, `expected file names of at most ${MAX_FILENAME_LENGTH} characters`);
   }
@@ -176,14 +181,6 @@ function countText({ min, max }: FileField): string {
 /** Browsers escape three characters of a file's name (WHATWG HTML, multipart/form-data). */
 const ESCAPES: Readonly<Record<string, string>> = { '%22': '"', '%0d': '\r', '%0a': '\n' };
 
-function filenameOf(escaped: string): string {
-  return escaped.replace(/%(22|0D|0A)/gi, (sequence) => ESCAPES[sequence.toLowerCase()]!);
-}
-
-function listName(fieldname: string, { lists }: FormShape): string | undefined {
-  return lists?.names.find((name) => fieldname === name || fieldname === `${name}[]`);
-}
-
 /** The name of a text, which is unknown only where the form keeps these. */
 function fieldName({ fieldname, type }: Part, shape: FormShape): string {
   const { files, fields, lists, keepsUnknown } = shape;
@@ -198,9 +195,7 @@ function fieldName({ fieldname, type }: Part, shape: FormShape): string {
   throw invalid(shown, `unknown; expected one of ${known}`);
 }
 
-function valueBytesOf({ valueBytes = DEFAULT_VALUE_BYTES }: FormShape): number {
-  return valueBytes;
-}
+const valueBytesOf = ({ valueBytes = DEFAULT_VALUE_BYTES }: FormShape): number => valueBytes;
 
 /** The text of a field, which `curl -F recipe=@recipe.yaml` sends as a file. */
 async function textOf(

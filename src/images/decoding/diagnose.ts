@@ -90,6 +90,4 @@ export async function decodeAll(
     .toBuffer();
 }
 
-function firstLine(text: string): string {
-  return text.split('\n', 1)[0]!.trim();
-}
+const firstLine = (text: string): string => text.split('\n', 1)[0]!.trim();

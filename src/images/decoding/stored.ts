@@ -72,9 +72,7 @@ function hasSameSamples(one: Pixels, other: Pixels): boolean {
   return true;
 }
 
-function typeOf({ data }: Pixels): number {
-  return data.BYTES_PER_ELEMENT;
-}
+const typeOf = ({ data }: Pixels): number => data.BYTES_PER_ELEMENT;
 
 function bytesOf({ buffer, byteOffset, byteLength }: Pixels['data']): Buffer {
   return Buffer.from(buffer, byteOffset, byteLength);

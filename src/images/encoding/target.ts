@@ -124,9 +124,7 @@ function choose(goal: Goal, tried: readonly EncodingAttempt[]) {
   return { chosen: best(good, ({ size }) => -size), reached: true };
 }
 
-function attemptOf({ encoded: _, ...attempt }: EncodingAttempt): Attempt {
-  return attempt;
-}
+const attemptOf = ({ encoded: _, ...attempt }: EncodingAttempt): Attempt => attempt;
 
 function missed(goal: Goal, { size, ssim, quality, colors }: Attempt): Warning {
   const setting = quality === undefined ? `with ${colors} colours` : `of quality ${quality}`;

@@ -19,9 +19,7 @@ export type Directory = Readonly<NonNullable<ReturnType<typeof directoryAt>>>;
 /** An entry of a directory, and the range of its value unless the entry itself holds it. */
 export type Row = Readonly<Directory['rows'][number]>;
 
-function isLittleEndian(block: Buffer): boolean {
-  return block[0] === 0x49;
-}
+const isLittleEndian = (block: Buffer): boolean => block[0] === 0x49;
 
 function shortAt(block: Buffer, place: number): number {
   return isLittleEndian(block) ? block.readUInt16LE(place) : block.readUInt16BE(place);

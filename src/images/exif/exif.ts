@@ -233,9 +233,7 @@ function degrees(
   return hemisphere === negative ? 0 - rounded : rounded;
 }
 
-function orZero(value: ExifValue | undefined): number {
-  return typeof value === 'number' ? value : 0;
-}
+const orZero = (value: ExifValue | undefined): number => (typeof value === 'number' ? value : 0);
 
 function gpsTimestamp(gps: Tags): string | null {
   const date = gps['GPSDateStamp'];

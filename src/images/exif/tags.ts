@@ -45,9 +45,7 @@ export const IMAGE_AND_PHOTO_TAGS = tagNames(`
 const TEXTS = new Set([269, 270, 271, 272, 285, 305, 306, 315, 316, 33432]);
 
 /** Whether TIFF 6.0 defines a tag as text. */
-export function isText(tag: number): boolean {
-  return TEXTS.has(tag);
-}
+export const isText = (tag: number): boolean => TEXTS.has(tag);
 
 /**
  * Whether a tag of IFD0 describes how the pixels of a TIFF file are stored, or holds another kind of

@@ -8,9 +8,7 @@ export interface Scan extends Band {
 }
 
 /** The tables of a component: the baseline process has two of each kind, for luma and for colour. */
-export function tableOf(component: number): number {
-  return component === 1 || component === 2 ? 1 : 0;
-}
+export const tableOf = (component: number): number => (component === 1 || component === 2 ? 1 : 0);
 
 /** Encodes a number after a run of zeros (F.1.2.1, F.1.2.2). */
 export function encodeNumber(

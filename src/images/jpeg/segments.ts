@@ -88,14 +88,10 @@ export function readSegment(file: Buffer, at: number) {
   return { marker, data: file.subarray(start + 4, end), start, end };
 }
 
-export function damaged(detail: string) {
-  return damagedImage('JPEG', detail);
-}
+export const damaged = (detail: string) => damagedImage('JPEG', detail);
 
 /** A failure of work without loss, upon which callers may encode anew. */
-export function impossible(detail: string) {
-  return fileFailure('lossless_impossible', detail);
-}
+export const impossible = (detail: string) => fileFailure('lossless_impossible', detail);
 
 /** Place after the end of the first picture, in bytes that begin with its first scan; all of them if it has none. */
 export function pictureEnd(scans: Buffer): number {

@@ -83,9 +83,7 @@ export function transcodeJpeg(
 /** CPU microseconds for a pixel, measured. */
 const MICROSECONDS = 0.15;
 
-function sizeOf({ width, height }: Frame) {
-  return { width, height };
-}
+const sizeOf = ({ width, height }: Frame) => ({ width, height });
 
 function partialBlocks(frame: Frame, trimmed: Frame) {
   const block = mcuSize(frame);

@@ -18,9 +18,7 @@ export function uprightTransform(orientation: number): Transform {
 }
 
 /** The rotation by a number of quarters clockwise. */
-export function rotation(quarters: number): Transform {
-  return change(['', 'yt', 'xy', 'xt'][quarters]!);
-}
+export const rotation = (quarters: number): Transform => change(['', 'yt', 'xy', 'xt'][quarters]!);
 
 export function isIdentity({ flop, flip, transpose }: Transform): boolean {
   return !flop && !flip && !transpose;

@@ -140,9 +140,7 @@ export async function openTextLayer(
 }
 
 /** Whether a text has characters that draw something by themselves: no blanks, marks and format characters. */
-export function isVisible(text: string): boolean {
-  return /[^\s\p{M}\p{Cc}\p{Cf}\p{Cs}]/u.test(text);
-}
+export const isVisible = (text: string): boolean => /[^\s\p{M}\p{Cc}\p{Cf}\p{Cs}]/u.test(text);
 
 /** Whether a text has no emoji, which have colours of their own. */
 function isPlain(text: string): boolean {

@@ -52,9 +52,7 @@ export async function smallestPngOf(
 }
 
 /** Most bytes of the rows of a frame: pixels of 16 bits in four channels, and the filter types of seven passes. */
-function mostBytes({ width, height }: Size): number {
-  return width * height * 8 + 7 * (height + width);
-}
+const mostBytes = ({ width, height }: Size): number => width * height * 8 + 7 * (height + width);
 
 /**
  * An animated PNG (APNG) whose frames are compressed again at the highest level, with the same filters. The decoder

@@ -35,9 +35,7 @@ export interface TextChange {
   readonly values: readonly string[];
 }
 
-export function placeOf(name: TextName): TextPlace {
-  return TEXTS[name];
-}
+export const placeOf = (name: TextName): TextPlace => TEXTS[name];
 
 /** The parts of lists, which commas or semicolons separate. A name such as `Doe, Jane` may have a comma. */
 export function splitText(name: TextName, text: string): string[] {
@@ -47,9 +45,7 @@ export function splitText(name: TextName, text: string): string[] {
   return unique(parts.filter((part) => part !== ''));
 }
 
-export function unique(texts: readonly string[]): string[] {
-  return [...new Set(texts)];
-}
+export const unique = (texts: readonly string[]): string[] => [...new Set(texts)];
 
 /** The texts that an edit sets in XMP and IPTC; none of those in EXIF alone make a block that the file lacks. */
 export function changedTexts(

@@ -18,9 +18,7 @@ export function asGrey(colours: readonly number[]): Coding {
   return { depth, values: Uint8Array.from(levels, (level) => level / greyStep(depth)), pixels: [] };
 }
 
-function greyStep(depth: number): number {
-  return 255 / (2 ** depth - 1);
-}
+const greyStep = (depth: number): number => 255 / (2 ** depth - 1);
 
 export function asPalette(colours: readonly number[]): Coding {
   const opacity = (colour: number) => colour & 0xff;

@@ -93,9 +93,7 @@ export const taskFields = {
 };
 
 /** Replaces unpaired surrogates, which UTF-8 cannot encode, by U+FFFD. */
-export function wellFormed(text: string): string {
-  return text.replace(/\p{Surrogate}/gu, '\ufffd');
-}
+export const wellFormed = (text: string): string => text.replace(/\p{Surrogate}/gu, '\ufffd');
 
 interface PromptFields {
   readonly prompt: string;

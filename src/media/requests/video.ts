@@ -27,9 +27,7 @@ export const readVideoRequest = requestReader('video', videoRequest, (body, { du
 /** Tolerated difference of two ratios' logarithms: 854x480 counts as 16:9. */
 const RATIO_TOLERANCE = 0.02;
 
-function logRatioOf({ width, height }: Size): number {
-  return Math.log(width / height);
-}
+const logRatioOf = ({ width, height }: Size): number => Math.log(width / height);
 
 /** The size to request from the provider; null where the client leaves it to the model. */
 function videoSize({

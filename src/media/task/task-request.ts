@@ -90,9 +90,7 @@ export interface AudioTaskRequest extends PromptFields {
 /** A voice by its name, or one of the provider's account by its identifier. */
 export type Voice = string | { readonly id: string };
 
-export function voiceName(voice: Voice): string {
-  return typeof voice === 'string' ? voice : voice.id;
-}
+export const voiceName = (voice: Voice): string => (typeof voice === 'string' ? voice : voice.id);
 
 /** The price of a task by a model of its type, in micro-credits. */
 export function priceOf(request: TaskRequest, model: Model): number {

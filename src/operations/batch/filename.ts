@@ -115,9 +115,7 @@ function safeName(name: string, extension: RegExp | '' = ''): string {
  * `\u{e0041}`), all others as they are. A backslash is not escaped, because Windows paths contain
  * some; so only a name without a backslash can be recovered from the result.
  */
-export function printable(name: string): string {
-  return replaceHidden(name, escapeOf);
-}
+export const printable = (name: string): string => replaceHidden(name, escapeOf);
 
 /**
  * JSON for a terminal: control characters that JSON allows in texts are escaped, too.

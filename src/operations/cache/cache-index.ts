@@ -136,9 +136,7 @@ export class CacheIndex {
 
 const CHECKSUM_LENGTH = 8;
 
-function checksum(json: string): string {
-  return crc32(json).toString(16).padStart(CHECKSUM_LENGTH, '0');
-}
+const checksum = (json: string): string => crc32(json).toString(16).padStart(CHECKSUM_LENGTH, '0');
 
 function lineOf(line: Line): string {
   const json = JSON.stringify(line);

@@ -10,9 +10,7 @@ import type { Source } from './step.ts';
 export type Curve = (sample: number) => number;
 
 /** The largest sample. */
-export function fullOf({ data }: Pixels): number {
-  return data instanceof Uint16Array ? 65_535 : 255;
-}
+export const fullOf = ({ data }: Pixels): number => (data instanceof Uint16Array ? 65_535 : 255);
 
 /**
  * Continues in a new pipeline over changed pixels, with the metadata of the input if the output may keep it.

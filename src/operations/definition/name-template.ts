@@ -31,9 +31,7 @@ const DATE_PARTS = { YYYY: 0, MM: 5, DD: 8, HH: 11, mm: 14, ss: 17 } as const;
 const DATE_PART = /YYYY|MM|DD|HH|mm|ss/g;
 
 /** Whether a template needs the date of the picture. */
-export function needsDate(template: string): boolean {
-  return /\{date[:}]/.test(template);
-}
+export const needsDate = (template: string): boolean => /\{date[:}]/.test(template);
 
 function dateText(date: string | null, format: string): string {
   if (date === null) return UNDATED;

@@ -18,9 +18,7 @@ const RESIZE = Object.keys(STEPS.get('resize')!.fields).filter((name) => name !=
 const FORMAT = /(^|[;,])f(ormat)?=/;
 
 /** Whether steps name the format of the output. */
-export function choosesFormat(steps: string): boolean {
-  return FORMAT.test(steps);
-}
+export const choosesFormat = (steps: string): boolean => FORMAT.test(steps);
 
 /**
  * Writes steps as a recipe in YAML with one output.

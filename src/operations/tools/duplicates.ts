@@ -83,9 +83,7 @@ function byRank(one: Candidate, other: Candidate): number {
 }
 
 /** The order of code points, which does not depend on the locale. */
-function byText(one: string, other: string): number {
-  return one < other ? -1 : one > other ? 1 : 0;
-}
+const byText = (one: string, other: string): number => (one < other ? -1 : one > other ? 1 : 0);
 
 export const duplicatesFields = {
   perceptual: withDefault(

@@ -49,6 +49,4 @@ export function ended(work: Work): Work {
   return { ...work, body: { stream: work.body['stream'] }, isAnswered: true };
 }
 
-export function bodyOfOpen({ body }: Pick<Document, 'body'>): OpenResponse {
-  return body as OpenResponse;
-}
+export const bodyOfOpen = ({ body }: Pick<Document, 'body'>): OpenResponse => body as OpenResponse;

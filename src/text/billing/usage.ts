@@ -19,6 +19,4 @@ export function inputPartsOf({ input, cachedInput, cacheWrite, cacheWrite1h = 0 
 const BYTES_PER_TOKEN = 4;
 
 /** Estimate of the tokens in some bytes of JSON, or characters of text. */
-export function tokensIn(bytes: number): number {
-  return Math.ceil(bytes / BYTES_PER_TOKEN);
-}
+export const tokensIn = (bytes: number): number => Math.ceil(bytes / BYTES_PER_TOKEN);

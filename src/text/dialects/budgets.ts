@@ -23,6 +23,4 @@ export function budgetWithin(limit: number): number | null {
   return most < LEAST_BUDGET ? null : most;
 }
 
-export function budgetOf(effort: Effort): number {
-  return BUDGETS[effort];
-}
+export const budgetOf = (effort: Effort): number => BUDGETS[effort];

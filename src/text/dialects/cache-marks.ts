@@ -37,9 +37,7 @@ export function withMark<Marked extends object>(
 }
 
 /** Whether the top of a body asks for the provider's choice of what to cache. */
-export function hasAutomaticMark(body: Json): boolean {
-  return lifetimeOf(body['cache_control']) !== null;
-}
+export const hasAutomaticMark = (body: Json): boolean => lifetimeOf(body['cache_control']) !== null;
 
 /** A block for Anthropic with the mark of its part. */
 export function markedBlock(block: Json, { cacheMark }: { readonly cacheMark?: CacheMark }): Json {

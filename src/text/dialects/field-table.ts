@@ -250,9 +250,7 @@ function settingsOf(entries: ReadonlyMap<string, Field>): SettingNames {
 }
 
 /** A check of objects with the given fields. */
-export function object(fields: Fields): Check {
-  return fieldTable(fields).check;
-}
+export const object = (fields: Fields): Check => fieldTable(fields).check;
 
 /** The date of a tool's version, at the end of its type. */
 const VERSION = /_(\d{8}|\d{4}_\d{2}_\d{2})$/;

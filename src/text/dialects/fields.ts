@@ -126,9 +126,7 @@ export function named<Entry extends Field, Name extends string>(entry: Entry, ..
 }
 
 /** Fields that a decoder reads, whatever their values are. */
-export function read<Name extends string>(...names: Name[]) {
-  return named(meaning('Content.'), ...names);
-}
+export const read = <Name extends string>(...names: Name[]) => named(meaning('Content.'), ...names);
 
 /** Fields that a decoder reads, with what they accept. */
 export function content<const Entries extends v.ObjectEntries>(entries: Entries) {

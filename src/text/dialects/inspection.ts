@@ -78,9 +78,10 @@ export function each(check: Check): Check {
 }
 
 /** Allowed where a model or a key allows the feature. */
-export function feature(name: Feature): Check {
-  return (_, found) => found.use(name);
-}
+export const feature =
+  (name: Feature): Check =>
+  (_, found) =>
+    found.use(name);
 
 /** Identifiers of things that are stored at the provider: texts, or objects with an `id`. */
 export function reference(name: Feature): Check {

@@ -45,6 +45,4 @@ export function unwrapSignature(text: string): ReasoningSignature | null {
 }
 
 /** Whether a text is a wrapped signature, valid or not: no provider may be sent one. */
-export function isWrapped(text: string): boolean {
-  return text.startsWith(MARK);
-}
+export const isWrapped = (text: string): boolean => text.startsWith(MARK);

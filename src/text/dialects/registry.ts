@@ -21,13 +21,9 @@ export function registerDialect(dialect: Dialect): void {
 }
 
 /** All wire formats, in the order in which they were registered. */
-export function allDialects(): readonly Dialect[] {
-  return [...DIALECTS.values()];
-}
+export const allDialects = (): readonly Dialect[] => [...DIALECTS.values()];
 
-export function hasDialect(name: string): boolean {
-  return DIALECTS.has(name);
-}
+export const hasDialect = (name: string): boolean => DIALECTS.has(name);
 
 export function dialectNamed(name: string): Dialect {
   const dialect = DIALECTS.get(name);

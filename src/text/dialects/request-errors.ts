@@ -89,9 +89,7 @@ export function refuseNativeFields({ native }: TextRequest, target: DialectName)
   });
 }
 
-function patternOf({ path }: NativePart): string {
-  return path.replace(/\[\d+\]/g, '[]');
-}
+const patternOf = ({ path }: NativePart): string => path.replace(/\[\d+\]/g, '[]');
 
 const SETTINGS = Object.keys(noSettings()) as RequestSetting[];
 

@@ -9,9 +9,7 @@ interface Sequence {
   matched: number;
 }
 
-function sequenceOf(text: string): Sequence {
-  return { text, fallbacks: [], matched: 0 };
-}
+const sequenceOf = (text: string): Sequence => ({ text, fallbacks: [], matched: 0 });
 
 /** Characters that match after one more, of which a number matched before. */
 function matchedWith({ text, fallbacks }: Sequence, before: number, code: number): number {

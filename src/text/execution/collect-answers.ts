@@ -168,9 +168,7 @@ export async function readAnswer(
   sink.flush();
 }
 
-function isEnd({ type }: TextEvent): boolean {
-  return type === 'finish' || type === 'error';
-}
+const isEnd = ({ type }: TextEvent): boolean => type === 'finish' || type === 'error';
 
 /**
  * The end of an answer that an emulation made before the provider's, such as that at a stop sequence. It is held back

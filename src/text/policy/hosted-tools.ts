@@ -109,7 +109,9 @@ export class HostedTools {
     const tools = new Set<unknown>(allTools(request));
     for (const part of nativesOf(request)) {
       if (!isUnwanted(part)) continue;
-      const canBeUsed = tools.has(part) ? isCallable(part, request) : !isServerList(part, request);
+      const canBeUsed = tools.has(part)
+        ? isCallable(part, request)
+        : !(part.path === 'mcp_servers' && request.toolChoice?.type === 'none');
       if (!canBeUsed) uncallable.push(part);
       else if (this.#hosted.has(part.path)) hosted.push(part);
     }
@@ -189,9 +191,4 @@ function mustCall(choice: ToolChoice | null, left: TextRequest['tools']): boolea
     default:
       return false;
   }
-}
-
-/** Whether a property lists servers of tools, of which the model can call none. */
-function isServerList({ path }: NativePart, { toolChoice }: TextRequest): boolean {
-  return path === 'mcp_servers' && toolChoice?.type === 'none';
 }

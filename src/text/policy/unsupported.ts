@@ -75,9 +75,7 @@ export function drops(policy: Policy, path: string, isHint: boolean): boolean {
 }
 
 /** A name without the differences between `top_k` and `topK`. */
-function spelling(name: string): string {
-  return name.replaceAll('_', '').toLowerCase();
-}
+const spelling = (name: string): string => name.replaceAll('_', '').toLowerCase();
 
 function withRemedy({ message, param }: UnsupportedField, path: string, id: string): Error {
   const name = path.replace(/\[\d+\]/g, '[]');

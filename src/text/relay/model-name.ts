@@ -53,7 +53,10 @@ export class ChunkRenamer {
       let start = at + member.length;
       while (frames.charCodeAt(start) === SPACE) start += 1;
       const end = frames.charCodeAt(start) === QUOTE ? endOfText(frames, start) : -1;
-      if (end !== -1 && !this.#isNamed(frames, start, end)) {
+      if (
+        end !== -1 &&
+        !(end - start === this.#name.length && frames.startsWith(this.#name, start))
+      ) {
         renamed += frames.slice(copied, start) + this.#name;
         this.replaced ??= frames.slice(start, end);
         copied = end;
@@ -62,10 +65,6 @@ export class ChunkRenamer {
       at = next === -1 ? -1 : frames.indexOf(member, next);
     }
     return copied === 0 ? frames : renamed + frames.slice(copied);
-  }
-
-  #isNamed(frames: string, start: number, end: number): boolean {
-    return end - start === this.#name.length && frames.startsWith(this.#name, start);
   }
 }
 

@@ -66,9 +66,7 @@ export function Trial({ endpoint, example, session }: TrialProps) {
   );
 }
 
-function endpointName({ method, path }: Endpoint): string {
-  return `${method} ${path}`;
-}
+const endpointName = ({ method, path }: Endpoint): string => `${method} ${path}`;
 
 async function sendDraft(endpoint: Endpoint, draft: Draft, signal: AbortSignal): Promise<Response> {
   const { method } = endpoint;

@@ -12,9 +12,7 @@ export interface Situation {
 type Choice = readonly [value: string, label: string];
 
 /** Whether images can be changed by a model. */
-export function canEdit({ endpoints }: Model): boolean {
-  return endpoints.includes('/v1/images/edits');
-}
+export const canEdit = ({ endpoints }: Model): boolean => endpoints.includes('/v1/images/edits');
 
 /** Whether a draft changes its images rather than making new ones. */
 export function isEdit({ kind, model, draft }: Situation): boolean {

@@ -56,9 +56,7 @@ export function estimateOf(
 }
 
 /** Credits have six decimals; binary fractions must not show. */
-function rounded(credits: number): number {
-  return Math.round(credits * 1e6) / 1e6;
-}
+const rounded = (credits: number): number => Math.round(credits * 1e6) / 1e6;
 
 /** Names of the files of an edit, for commands and code. */
 function filesOf({ images, mask }: NonNullable<MediaRequest['edit']>) {

@@ -72,6 +72,4 @@ function inputsOf(paths: readonly string[]): readonly string[] {
 }
 
 /** A path as an argument that is no flag. */
-function pathWord(path: string): string {
-  return wordOf(path.startsWith('-') ? `./${path}` : path);
-}
+const pathWord = (path: string): string => wordOf(path.startsWith('-') ? `./${path}` : path);

@@ -11,9 +11,7 @@ const ADDRESS_MS = 300;
 /** Key of the session storage for values of an account that are too long for the address. */
 const keyOf = ({ account }: ImagesStore) => `oriel.images.1.${account}`;
 
-function addressOf({ rest, query }: Pick<Place, 'rest' | 'query'>): string {
-  return `${rest}?${query}`;
-}
+const addressOf = ({ rest, query }: Pick<Place, 'rest' | 'query'>): string => `${rest}?${query}`;
 
 interface Kept {
   readonly address: string;

@@ -146,6 +146,4 @@ export function changeText(before: number, after: number): string {
   return `${formatPercent(share)} ${after < before ? 'smaller' : 'larger'}`;
 }
 
-function warningsText(count: number): string {
-  return count === 1 ? '1 warning' : `${count} warnings`;
-}
+const warningsText = (count: number): string => (count === 1 ? '1 warning' : `${count} warnings`);

@@ -37,9 +37,8 @@ export function labelOf(name: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-function valueText(value: Value): string {
-  return Array.isArray(value) ? value.join('\n') : String(value);
-}
+const valueText = (value: Value): string =>
+  Array.isArray(value) ? value.join('\n') : String(value);
 
 /** The value of a field that is not sent, as text; empty if there is none. */
 export function defaultOf({ default: byDefault }: OperationField): string {

@@ -51,9 +51,7 @@ function isDay(text: string | null): text is string {
   return text !== null && /^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(Date.parse(text));
 }
 
-function dayText(time: number): string {
-  return new Date(time).toISOString().slice(0, 10);
-}
+const dayText = (time: number): string => new Date(time).toISOString().slice(0, 10);
 
 /** The last days up to today. @param now milliseconds since the epoch */
 export function lastDays(days: number, now: number): Period {

@@ -27,9 +27,7 @@ export function sendCreated(reply: FastifyReply, { id, model, status }: Task): F
   });
 }
 
-function pollUrl(taskId: string): string {
-  return `/v1/tasks/${taskId}`;
-}
+const pollUrl = (taskId: string): string => `/v1/tasks/${taskId}`;
 
 /**
  * Names the advice of a task's request that a route of its model leaves out. Which route will serve the

@@ -70,7 +70,10 @@ function operationRecord(operation: SetOperation, side: number): OperationRecord
       maximum,
       default: (field.default as Value | undefined) ?? null,
       sample: sample[field.name] ?? null,
-      presets: document?.option === field.name ? presetsOf(document.names) : null,
+      presets:
+        document?.option === field.name
+          ? document.names.map((name) => ({ name, text: presetSource(name) ?? '' }))
+          : null,
       description: field.description,
       expects: field.expects,
     };
@@ -84,10 +87,6 @@ function operationRecord(operation: SetOperation, side: number): OperationRecord
     over: operation.set ? 'all' : 'each',
     fields: [...fields, ...files.filter(({ max }) => max > 1).map(furtherImages)],
   };
-}
-
-function presetsOf(names: readonly string[]) {
-  return names.map((name) => ({ name, text: presetSource(name) ?? '' }));
 }
 
 /** The form field of images to which a document refers; it is no option of the operation. */

@@ -40,9 +40,7 @@ function isWebSocket({ upgrade, 'sec-websocket-key': key }: IncomingHttpHeaders)
 }
 
 /** Paths that a client with the wrong base URL may mean: one that repeats the version, or lacks it. */
-function meant(path: string): string[] {
-  return [path.replace(/^\/v1(?=\/v1\/)/, ''), `/v1${path}`];
-}
+const meant = (path: string): string[] => [path.replace(/^\/v1(?=\/v1\/)/, ''), `/v1${path}`];
 
 /**
  * @param isListed whether this server has the document that lists its endpoints

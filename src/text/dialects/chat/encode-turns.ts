@@ -105,9 +105,7 @@ function encodeClientSide(turns: readonly Turn[], request: TextRequest): Message
   return [...results, ...messages];
 }
 
-function isReasoning(part: Part): part is ReasoningPart {
-  return part.type === 'reasoning';
-}
+const isReasoning = (part: Part): part is ReasoningPart => part.type === 'reasoning';
 
 /** Adjacent turns of the assistant as one message, so that all calls precede all results. */
 function encodeAssistant(turns: readonly Turn[], from: DialectName, target: Target): Message[] {

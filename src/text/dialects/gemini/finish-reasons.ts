@@ -43,6 +43,4 @@ const WORDS: Readonly<Record<FinishReason, string>> = {
 };
 
 /** Google's word for the end of an answer of any upstream. */
-export function finishWordOf(reason: FinishReason): string {
-  return WORDS[reason];
-}
+export const finishWordOf = (reason: FinishReason): string => WORDS[reason];

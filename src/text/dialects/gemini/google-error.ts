@@ -24,9 +24,7 @@ export function errorBody({ error }: Json, _requestId: string, status: number): 
 }
 
 /** The last frame of a stream that failed, which newer SDKs of Google and parsers of server-sent events find. */
-export function failFrames(failure: Failure): string {
-  return `data: ${failChunk(failure)}`;
-}
+export const failFrames = (failure: Failure): string => `data: ${failChunk(failure)}`;
 
 /**
  * A failure as Google sends it, JSON that is no event: Google's SDKs for Go and, before version 2, for JavaScript find

@@ -8,9 +8,7 @@ const FILE_HOST = 'generativelanguage.googleapis.com';
 const FILES = /^(?:gs:|files\/|https:\/\/generativelanguage\.googleapis\.com\/)/i;
 
 /** Whether an address is that of a file in an account at Google. */
-export function isStoredFile(uri: string): boolean {
-  return FILES.test(uri) || !/^https?:/i.test(uri);
-}
+export const isStoredFile = (uri: string): boolean => FILES.test(uri) || !/^https?:/i.test(uri);
 
 /** A part with media, of a message or of a function response. */
 export function encodeMedia({ source, media, path }: MediaPart): Json {

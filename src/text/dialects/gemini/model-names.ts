@@ -8,9 +8,7 @@ const EARLIER = /(?:^|\/)(?:gemini-(?:[a-z-]+-)?[12](?:[.-]|$)|gemma-|learnlm-)/
  * of its function calls, and reads media within function responses. Aliases such as gemini-flash-latest
  * are later ones.
  */
-export function isGemini3(model: string): boolean {
-  return !EARLIER.test(model);
-}
+export const isGemini3 = (model: string): boolean => !EARLIER.test(model);
 
 /** The resource name of a model, escaped for a path. A tuned model is named with its collection: `tunedModels/one`. */
 export function resourceOf({ model }: Pick<Target, 'model'>): string {

@@ -35,9 +35,7 @@ export function fromOpenApi(schema: Json): Json {
   return schema['nullable'] === true ? nullable(own) : own;
 }
 
-function converted(schema: unknown): unknown {
-  return isObject(schema) ? fromOpenApi(schema) : schema;
-}
+const converted = (schema: unknown): unknown => (isObject(schema) ? fromOpenApi(schema) : schema);
 
 function nullable(schema: Json): Json {
   const { type, enum: values } = schema;

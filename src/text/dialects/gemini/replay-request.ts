@@ -72,9 +72,7 @@ function isBare(part: Json): boolean {
   return Object.keys(part).every((name) => name === 'thought' || name === 'thoughtSignature');
 }
 
-function withText(part: Json): Json {
-  return isBare(part) ? { text: '', ...part } : part;
-}
+const withText = (part: Json): Json => (isBare(part) ? { text: '', ...part } : part);
 
 function replayContent(content: Json, target: Target): readonly Json[] {
   const parts = objectsOf(content['parts']).flatMap((part) => replayPart(part, target));

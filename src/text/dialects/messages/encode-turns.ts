@@ -44,9 +44,7 @@ function contentOf(blocks: readonly Json[]): string | readonly Json[] {
   return isPlain ? (only!['text'] as string) : blocks;
 }
 
-function textBlock(text: string): Json {
-  return { type: 'text', text };
-}
+const textBlock = (text: string): Json => ({ type: 'text', text });
 
 function add({ role, blocks, calls, results }: Message, part: Part, target: Target): void {
   switch (part.type) {

@@ -18,9 +18,7 @@ function kindOf(part: Json): Kind | null {
 }
 
 /** A position in the text; null if it is not a number. */
-function positionOf(value: unknown): number | null {
-  return typeof value === 'number' ? value : null;
-}
+const positionOf = (value: unknown): number | null => (typeof value === 'number' ? value : null);
 
 /** Decodes a message: each part is a block of text or a refusal. */
 export class MessageDecoder implements ItemDecoder {

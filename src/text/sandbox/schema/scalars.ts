@@ -25,13 +25,9 @@ const MAX_LENGTH = 100_000;
 const MAX_CANDIDATES = 200;
 const CANDIDATE_STEPS = 0.5;
 
-function twoDigits(number: number): string {
-  return String(number).padStart(2, '0');
-}
+const twoDigits = (number: number): string => String(number).padStart(2, '0');
 
-function suffix(variant: number): string {
-  return variant === 0 ? '' : String(variant + 1);
-}
+const suffix = (variant: number): string => (variant === 0 ? '' : String(variant + 1));
 
 /** Position and sources of a scalar. */
 interface ScalarContext {

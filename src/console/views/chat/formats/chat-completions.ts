@@ -98,9 +98,7 @@ function messageOf(text: string, calls: readonly ToolCall[]): Json {
   };
 }
 
-function imageOf(url: string): Json {
-  return { type: 'image_url', image_url: { url } };
-}
+const imageOf = (url: string): Json => ({ type: 'image_url', image_url: { url } });
 
 function messagesOf(turn: Turn): readonly Json[] {
   if (turn.type === 'user') return [{ role: 'user', content: contentOf(turn, imageOf, 'text') }];

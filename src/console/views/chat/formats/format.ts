@@ -73,9 +73,7 @@ export function toolsOf({ tools }: Settings, encode: (tool: Json, schema: unknow
   return { tools: encoded };
 }
 
-function numberOf(typed: string): number | null {
-  return typed.trim() === '' ? null : Number(typed);
-}
+const numberOf = (typed: string): number | null => (typed.trim() === '' ? null : Number(typed));
 
 /** Settings with the values that a request has; null for the model's default. */
 export function settingsOf({ model, system, temperature, maxTokens, effort }: Settings) {

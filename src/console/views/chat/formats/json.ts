@@ -16,18 +16,14 @@ export function listOf(value: unknown): readonly Json[] {
   return Array.isArray(value) ? value.map(objectOf) : [];
 }
 
-export function stringOf(value: unknown): string {
-  return typeof value === 'string' ? value : '';
-}
+export const stringOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
 export function countOf(value: unknown): number {
   return typeof value === 'number' && Number.isFinite(value) ? value : 0;
 }
 
 /** The JSON of an event's data; an empty object if it is none. */
-export function jsonOf(data: string): Json {
-  return objectOf(parsed(data));
-}
+export const jsonOf = (data: string): Json => objectOf(parsed(data));
 
 /** The JSON of an event with its type; some servers have that in the event's name alone. */
 export function typedJsonOf({ event, data }: ServerEvent): readonly [type: string, body: Json] {

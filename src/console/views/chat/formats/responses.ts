@@ -85,9 +85,7 @@ class ResponsesReader extends AnswerReader {
   }
 }
 
-function imageOf(url: string): Json {
-  return { type: 'input_image', image_url: url };
-}
+const imageOf = (url: string): Json => ({ type: 'input_image', image_url: url });
 
 function itemsOf(turn: Turn): readonly Json[] {
   if (turn.type === 'user') {
