@@ -1,4 +1,4 @@
-import { valueOr } from '../../flow.ts';
+import { textOf } from '../../config/loading/config-file.ts';
 import { usageFailure } from '../command/command.ts';
 import { readStandardInput } from '../terminal/terminal.ts';
 
@@ -35,10 +35,6 @@ export async function readPrompt(prompt: string | undefined): Promise<string> {
 
 async function readText(): Promise<string> {
   const bytes = await readStandardInput(MAX_BYTES);
-  if (bytes.length > MAX_BYTES) {
-    throw usageFailure('standard input: expected a text of at most 64 MB');
-  }
-  const text = valueOr(() => new TextDecoder('utf-8', { fatal: true }).decode(bytes), null);
-  if (text !== null) return text;
-  throw usageFailure('standard input: expected text in UTF-8, received other bytes');
+  const failure = (reason: string) => usageFailure(`standard input: ${reason}`);
+  return textOf(() => bytes, MAX_BYTES, failure);
 }

@@ -1,13 +1,14 @@
 import { readFileSync, statSync } from 'node:fs';
-import { valueOr } from '../../flow.ts';
+import { textOf } from '../../config/loading/config-file.ts';
 import { usageFailure } from '../command/command.ts';
 
 /** Bytes of a file that is an argument. */
 const MAX_BYTES = 1e6;
 
-const REASONS: Readonly<Record<string, string>> = {
-  EISDIR: 'a folder, not a file',
-  EACCES: 'no permission to read it',
+/** What a message says of values that are no files, by the reason why a file is not read. */
+const HINTS: Readonly<Record<string, string>> = {
+  'no such file': ', and not one of',
+  'not UTF-8': '; expected a text file, or one of',
 };
 
 /**
@@ -17,25 +18,12 @@ const REASONS: Readonly<Record<string, string>> = {
  * @throws Failure with code `usage`
  */
 export function readText(path: string, names: readonly string[]): string {
-  let bytes: Uint8Array;
-  try {
-    // A device or a pipe might not end.
-    if (!statSync(path).isFile()) throw usageFailure(`${path}: expected a file`);
-    bytes = readFileSync(path);
-  } catch (error) {
-    const { code = '', message } = error as NodeJS.ErrnoException;
-    if (code === 'ENOENT') {
-      throw usageFailure(
-        `${path}: no such file${names.length > 0 ? `, and not one of ${names.join(', ')}` : ''}`,
-      );
-    }
-    throw REASONS[code] === undefined
-      ? error
-      : usageFailure(`${path}: ${REASONS[code] ?? message}`);
-  }
-  if (bytes.length > MAX_BYTES) throw usageFailure(`${path}: larger than ${MAX_BYTES / 1000} KB`);
-  const text = valueOr(() => new TextDecoder('utf-8', { fatal: true }).decode(bytes), null);
-  if (text !== null) return text;
-  const expected = names.length > 0 ? `; expected a text file, or one of ${names.join(', ')}` : '';
-  throw usageFailure(`${path}: not UTF-8${expected}`);
+  // A device or a pipe might not end.
+  const isOther = statSync(path, { throwIfNoEntry: false })?.isFile() === false;
+  if (isOther) throw usageFailure(`${path}: expected a file`);
+  const failure = (reason: string) => {
+    const hint = names.length > 0 ? HINTS[reason] : undefined;
+    return usageFailure(`${path}: ${reason}${hint ? `${hint} ${names.join(', ')}` : ''}`);
+  };
+  return textOf(() => readFileSync(path), MAX_BYTES, failure);
 }
