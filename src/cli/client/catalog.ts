@@ -22,8 +22,9 @@ function pricesOf(value: unknown): readonly Price[] {
 /** @throws Failure if the response has no list of models */
 export async function readCatalog(
   client: DaemonClient,
+  query = '',
 ): Promise<{ document: object; models: CatalogEntry[] }> {
-  const { document, data } = await client.list('/v1/models', 'models');
+  const { document, data } = await client.list(`/v1/models${query}`, 'models');
   const isModel = (value: unknown) => typeof objectOf(value)['id'] === 'string';
   return { document, models: data.filter(isModel).map(entryOf) };
 }
@@ -45,8 +46,7 @@ function entryOf(value: unknown) {
 export async function textModels(client: DaemonClient): Promise<readonly [string, ...string[]]> {
   const { models } = await readCatalog(client);
   const [first, ...others] = models
-    // A wildcard such as claude-* is no name of a model.
-    .filter(({ id, type }) => !id.includes('*') && (type === 'text' || type === ''))
+    .filter(({ type }) => type === 'text' || type === '')
     .map(({ id }) => id);
   if (first === undefined) {
     throw new Failure('invalid_request', `${client.url} has no text model for this key`);
@@ -55,15 +55,15 @@ export async function textModels(client: DaemonClient): Promise<readonly [string
 }
 
 /** @throws Failure if the daemon has no such model for this key */
-export async function requireModel(client: DaemonClient, name: string): Promise<void> {
-  await client.json(`/v1/models/${encodeURIComponent(name)}`);
+export async function requireModel(client: DaemonClient, name: string): Promise<CatalogEntry> {
+  return entryOf(await client.json(`/v1/models/${encodeURIComponent(name)}`));
 }
 
 /** Prints the catalog of a daemon. */
 export async function runModels({ flags }: CommandInput): Promise<number> {
   const { json } = readFlags(modelsFlags, flags);
   return inSession(flags, async ({ client }) => {
-    const { document, models } = await readCatalog(client);
+    const { document, models } = await readCatalog(client, '?return_wildcard_routes=true');
     if (json) await printJson(document);
     else await printTable(COLUMNS, models.map(rowOf));
     return 0;

@@ -1,11 +1,10 @@
 import { Failure } from '../../failure.ts';
 import { printable } from '../../operations/batch/filename.ts';
-import { matchesPattern, WILDCARD } from '../../schema/pattern.ts';
 import { objectOf } from '../../schema/untrusted.ts';
 import { type CommandInput, readFlags, usageFailure } from '../command/command.ts';
 import { Spinner } from '../terminal/progress.ts';
 import { print, printJson } from '../terminal/terminal.ts';
-import { type CatalogEntry, readCatalog } from './catalog.ts';
+import { type CatalogEntry, readCatalog, requireModel } from './catalog.ts';
 import { editFlags, generateFlags, resultFlags, waitFlags } from './client-flags.ts';
 import type { DaemonClient } from './daemon-client.ts';
 import { readPrompt } from './prompt.ts';
@@ -114,17 +113,13 @@ function headersFor(idempotencyKey: string | undefined): Readonly<Record<string,
  * @throws Failure if the daemon has no such model
  */
 async function modelFor(client: DaemonClient, wanted: string | undefined): Promise<CatalogEntry> {
-  const { models } = await readCatalog(client);
   const model =
     wanted === undefined
-      ? models.find(({ id, type }) => type === 'image' && !id.includes(WILDCARD))
-      : modelNamed(models, wanted);
+      ? (await readCatalog(client)).models.find(({ type }) => type === 'image')
+      : await requireModel(client, wanted);
   if (!model) {
-    const what = wanted === undefined ? 'image model' : `model ${JSON.stringify(wanted)}`;
-    throw new Failure(
-      'invalid_request',
-      `${client.url} has no ${what} for this key; \`oriel models\` lists its models`,
-    );
+    const message = `${client.url} has no image model for this key; \`oriel models\` lists its models`;
+    throw new Failure('invalid_request', message);
   }
   if (ENDPOINTS[model.type] === undefined) {
     const advice = model.type === 'text' ? '; `oriel chat` talks to it' : '';
@@ -133,14 +128,7 @@ async function modelFor(client: DaemonClient, wanted: string | undefined): Promi
       `${model.id} is a ${model.type || 'strange'} model and makes no image, video or audio${advice}`,
     );
   }
-  return wanted === undefined ? model : { ...model, id: wanted };
-}
-
-/** The model with an identifier or an alias, or else the one with the longest wildcard for it. */
-function modelNamed(models: readonly CatalogEntry[], name: string): CatalogEntry | undefined {
-  const matching = models.filter(({ id }) => id.includes(WILDCARD) && matchesPattern(id, name));
-  const [longest] = matching.sort((one, other) => other.id.length - one.id.length);
-  return models.find(({ id, aliases }) => id === name || aliases.includes(name)) ?? longest;
+  return model;
 }
 
 /** Uploads reference images that are files; returns the URLs of all. */

@@ -54,7 +54,7 @@ export default function Connect({ place, session }: ViewProps) {
         </div>
         <Loaded resource={models}>
           {(list) => {
-            const names = list.filter(({ type, id }) => type === 'text' && !id.includes('*'));
+            const names = list.filter(({ type }) => type === 'text');
             const models = names.length > 0 ? names.map(({ id }) => id) : ['YOUR_MODEL'];
             return <Configured client={client} session={session} models={models} />;
           }}

@@ -29,9 +29,7 @@ export default function Create({ place, session }: ViewProps) {
       </ul>
       <Loaded resource={models}>
         {(all) => {
-          // A wildcard stands for models whose names are not known.
-          const named = all.filter(({ id }) => !id.includes('*'));
-          const own = named.filter(({ type }) => type === kind);
+          const own = all.filter(({ type }) => type === kind);
           return own.length === 0 ? (
             <Empty title={`No ${kind} models`}>
               <p>This key may use none. The server's owner adds models to the configuration.</p>
@@ -41,7 +39,7 @@ export default function Create({ place, session }: ViewProps) {
               key={kind}
               kind={kind}
               models={own}
-              hasVideo={named.some(({ type }) => type === 'video')}
+              hasVideo={all.some(({ type }) => type === 'video')}
               query={place.query}
               account={session.account.id}
             />

@@ -60,11 +60,13 @@ export function unknownEndpoint(path: string, isListed: boolean, near?: string):
 
 /**
  * A regular expression for a route's pattern: `/v1/models/:id`, `/console/*`. In paths such as
- * `/v1beta/models/one:countTokens`, the end is no part of an identifier.
+ * `/v1beta/models/one:countTokens`, the end is no part of an identifier. Oriel's identifiers have more than small
+ * letters, so `/v1/videos/edits` is another endpoint than `/v1/videos/:video_id`.
  */
 function patternOf(url: string): RegExp {
   const escaped = url.replace(/[.+?^${}()|[\]\\]/g, '\\$&');
-  return new RegExp(`^${escaped.replace(/:[^/]+/g, '[^/]+').replaceAll('*', '[^:]*')}$`);
+  const named = escaped.replace(/:\w+_id/g, '(?![a-z]+(?:/|$))[^/]+').replace(/:[^/]+/g, '[^/]+');
+  return new RegExp(`^${named.replaceAll('*', '[^:]*')}$`);
 }
 
 /** Redirects browsers from `/` and `/docs` to the console; other clients get 404 for `/`. */

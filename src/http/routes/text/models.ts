@@ -4,8 +4,9 @@ import * as v from 'valibot';
 import { publishModel, publishModels } from '../../../config/catalog/catalog.ts';
 import { modelShape } from '../../../config/catalog/published-model.ts';
 import { codedFailure } from '../../../failure.ts';
-import { field } from '../../../schema/fields.ts';
+import { field, withDefault } from '../../../schema/fields.ts';
 import { invalid } from '../../../schema/invalid.ts';
+import { WILDCARD } from '../../../schema/pattern.ts';
 import type { KeyHolder } from '../../../store/store.ts';
 import type { ModelListing, ModelPage } from '../../../text/dialects/endpoint.ts';
 import { allDialects } from '../../../text/dialects/registry.ts';
@@ -19,14 +20,18 @@ export function modelRoutes(server: FastifyInstance, context: AppContext): void 
     path: 'GET /v1/models',
     tag: 'Models',
     summary: 'The models that the key may use, with prices, limits and reasoning efforts',
+    query: v.looseObject({
+      return_wildcard_routes: withDefault(v.boolean(), false, 'also patterns such as claude-*'),
+    }),
     answer: listShape(modelShape),
     handler: async ({ headers, query, holder }, reply) => {
       const listing = listingFor(headers);
+      const { return_wildcard_routes: all, ...page } = query;
       if (listing) {
-        const page = parseQuery(listing.query, query as Readonly<Record<string, unknown>>);
-        return reply.send(listModels(context, listing, holder, page));
+        return reply.send(listModels(context, listing, holder, parseQuery(listing.query, page)));
       }
-      return publishModels(context.config, holder.key.models);
+      const { object, data } = publishModels(context.config, holder.key.models);
+      return { object, data: all ? data : data.filter(isNamed) };
     },
   });
 
@@ -49,6 +54,9 @@ export function modelRoutes(server: FastifyInstance, context: AppContext): void 
     if (path) listingRoutes(server, context, label, path, modelListing);
   }
 }
+
+/** Whether a model has a name that clients can offer, rather than a pattern. */
+const isNamed = ({ id }: { readonly id: string }) => !id.includes(WILDCARD);
 
 /** Models of a page whose size the client leaves open, and the most of one. */
 const PAGE = { usual: 50, most: 1000 } as const;
@@ -94,7 +102,7 @@ function listModels(
   { pageSize, limit = pageSize, pageToken = '', after_id: after }: ModelPage,
 ) {
   const { data } = publishModels(config, key.models);
-  const models = data.filter(({ type }) => types.includes(type));
+  const models = data.filter((one) => types.includes(one.type) && isNamed(one));
   const given = after ?? pageToken;
   const at = models.findIndex(({ id }) => id === given);
   if (given !== '' && at === -1) {
