@@ -116,7 +116,12 @@ function thinkingOf({ thinking, signature }: ThinkingBlock, path: string): Reaso
   if (!signature && thinking === '') return null;
   const part = { type: 'reasoning', path, text: thinking } as const;
   if (!signature) return { ...part, signature: null };
-  if (isWrapped(signature)) return { ...part, signature: unwrapSignature(signature) };
+  if (isWrapped(signature)) {
+    const unwrapped = unwrapSignature(signature);
+    const { hidden, ...value } = unwrapped?.value ?? {};
+    const text = thinking === '' && typeof hidden === 'string' ? hidden : thinking;
+    return { ...part, text, signature: unwrapped && { ...unwrapped, value } };
+  }
   return { ...part, signature: { dialect: 'messages', provider: null, value: { signature } } };
 }
 

@@ -9,7 +9,7 @@ import { namedFrame } from '../named-frame.ts';
 import { isBare } from '../reasoning-signature.ts';
 import { citationObject, stopOf } from './answer.ts';
 import { failFrames } from './errors.ts';
-import { redactedOf, signatureField } from './reasoning.ts';
+import { hidesReasoning, redactedOf, signatureField, signatureWith } from './reasoning.ts';
 import { usageObject } from './usage.ts';
 
 const DELTA = 'event: content_block_delta\ndata: {"type":"content_block_delta","index":';
@@ -35,6 +35,8 @@ export class MessagesEncoder implements EventEncoder {
   #start: { readonly model: string | null } | null = null;
   #usage: Usage | null = null;
   #ended = false;
+  /** Text of the open reasoning, if the client is not shown it. */
+  #hidden: string | null;
   /** Text of the refusal so far. */
   #refusal = '';
   #index = -1;
@@ -46,6 +48,7 @@ export class MessagesEncoder implements EventEncoder {
   constructor({ request, estimatedUsage }: EncodeContext) {
     this.#requested = request.model;
     this.#estimatedUsage = estimatedUsage;
+    this.#hidden = hidesReasoning(request) ? '' : null;
   }
 
   push(event: TextEvent): string {
@@ -86,7 +89,9 @@ export class MessagesEncoder implements EventEncoder {
       case 'refusal-end':
         return this.#close();
       case 'reasoning-delta':
-        return this.#write('thinking', event.text);
+        if (this.#hidden === null) return this.#write('thinking', event.text);
+        this.#hidden += event.text;
+        return '';
       case 'reasoning-end':
         return this.#endThinking(event.signature);
       case 'tool-start':
@@ -154,7 +159,9 @@ export class MessagesEncoder implements EventEncoder {
     return start + namedFrame({ type: 'content_block_delta', index: this.#index, delta });
   }
 
-  #endThinking(signature: ReasoningSignature | null): string {
+  #endThinking(given: ReasoningSignature | null): string {
+    const signature = signatureWith(this.#hidden, given);
+    if (this.#hidden !== null) this.#hidden = '';
     const data = this.#prefix === null ? redactedOf(signature) : null;
     if (data !== null) return this.#open({ type: 'redacted_thinking', data }, '') + this.#close();
     if (signature === null || (this.#prefix === null && isBare(signature))) return this.#close();

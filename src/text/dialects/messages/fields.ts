@@ -81,7 +81,9 @@ export const fields = fieldTable({
     check: object({
       type: meaning('Whether the model reasons.'),
       budget_tokens: meaning('Limit of the reasoning in tokens.'),
-      display: advice('Whether the answer shows the reasoning.'),
+      display: advice('Whether the answer shows the reasoning.', {
+        neutral: values('omitted', 'summarized'),
+      }),
       block_binding: native('Binding of reasoning to its answer.'),
     }),
   }),

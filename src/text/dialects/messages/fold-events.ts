@@ -7,7 +7,7 @@ import type { EncodeContext } from '../dialect.ts';
 import { type AnswerBlock, foldAnswer } from '../fold-answer.ts';
 import { isBare } from '../reasoning-signature.ts';
 import { citationObject, stopOf } from './answer.ts';
-import { redactedOf, signatureField } from './reasoning.ts';
+import { hidesReasoning, redactedOf, signatureField, signatureWith } from './reasoning.ts';
 import { usageObject } from './usage.ts';
 
 /** Folds events into a message, as the official client folds a stream. */
@@ -17,20 +17,21 @@ export function foldEvents(
 ): Json {
   const { model, blocks, usage, finish } = foldAnswer(events);
   if (finish === null) throw truncatedAnswer();
+  const isHidden = hidesReasoning(request);
   const refusal = blocks.map((block) => (block.type === 'refusal' ? block.text : '')).join('');
   return {
     id: answerId('msg'),
     type: 'message',
     role: 'assistant',
     model: model ?? request.model,
-    content: blocks.flatMap((block) => contentOf(block, finish.reason) ?? []),
+    content: blocks.flatMap((block) => contentOf(block, finish.reason, isHidden) ?? []),
     ...stopOf(finish, refusal),
     usage: usageObject(usage ?? estimatedUsage?.(0) ?? null),
   };
 }
 
 /** The content for a block; null for one that is empty. */
-function contentOf(block: AnswerBlock, reason: FinishReason): Json | null {
+function contentOf(block: AnswerBlock, reason: FinishReason, isHidden: boolean): Json | null {
   switch (block.type) {
     case 'text': {
       const citations = block.citations.map(citationObject);
@@ -40,7 +41,8 @@ function contentOf(block: AnswerBlock, reason: FinishReason): Json | null {
     case 'refusal':
       return block.text === '' ? null : { type: 'text', text: block.text };
     case 'reasoning': {
-      const { text, signature } = block;
+      const text = isHidden ? '' : block.text;
+      const signature = signatureWith(isHidden ? block.text : null, block.signature);
       const data = text === '' ? redactedOf(signature) : null;
       if (data !== null) return { type: 'redacted_thinking', data };
       if (text === '' && (signature === null || isBare(signature))) return null;

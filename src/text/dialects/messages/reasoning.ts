@@ -1,4 +1,10 @@
-import type { Json, ReasoningPart, ReasoningSignature } from '../../canonical/canonical.ts';
+import { isObject } from '../../../schema/untrusted.ts';
+import type {
+  Json,
+  ReasoningPart,
+  ReasoningSignature,
+  TextRequest,
+} from '../../canonical/canonical.ts';
 import type { Target } from '../dialect.ts';
 import { wrapSignature } from '../reasoning-signature.ts';
 
@@ -23,6 +29,20 @@ export function signatureField(signature: ReasoningSignature): string {
   return signature.dialect === 'messages' && typeof own === 'string'
     ? own
     : wrapSignature(signature);
+}
+
+/** Whether the client is not shown reasoning. */
+export const hidesReasoning = ({ body: { thinking } }: TextRequest) =>
+  isObject(thinking) && thinking['display'] === 'omitted';
+
+/** The signature with the text that the client is not shown and sends back. Anthropic's own has it already. */
+export function signatureWith(
+  hidden: string | null,
+  signature: ReasoningSignature | null,
+): ReasoningSignature | null {
+  if (!hidden || signature?.value['signature']) return signature;
+  const value = { ...signature?.value, hidden };
+  return { dialect: 'messages', provider: null, ...signature, value };
 }
 
 /** The data of redacted reasoning; null for any other signature. */
