@@ -5,6 +5,7 @@ import { chunksOf } from '../assets/storage/local-chunks.ts';
 import type { FileSource } from '../assets/storage/spooled-file.ts';
 import type { Config } from '../config/settings/schema.ts';
 import { codedFailure, type Failure } from '../failure.ts';
+import { rethrowAfter } from '../flow.ts';
 import { FairSemaphore } from '../fair-semaphore.ts';
 import { HEAD_BYTES, isText, sniffMedia } from '../media/files/media-type.ts';
 import type { NewAsset } from '../store/asset.ts';
@@ -30,6 +31,7 @@ export interface FileBody {
 export type FileDocument = Typed<FileBody>;
 
 export const JSONL = 'application/jsonl';
+const BINARY = 'application/octet-stream';
 
 /** Files of one account. */
 const MAX_FILES = 10_000;
@@ -54,14 +56,26 @@ export class StoredFiles implements FileContents {
     this.assets = services.assets;
   }
 
-  /** Stores an upload. @param seconds until it is deleted, if `limits.retention` is not sooner */
+  /**
+   * Stores an upload.
+   *
+   * @param seconds until it is deleted, if `limits.retention` is not sooner
+   * @param declared media type, for content that shows none
+   * @param parts stored chunks that come before the content of `path`, and are removed
+   */
   async add(
     { account }: KeyHolder,
     path: string,
     named: Pick<FileBody, 'filename' | 'purpose'>,
     seconds: number,
+    declared?: string,
+    parts: readonly NewAsset[] = [],
   ): Promise<FileDocument> {
-    const content = () => chunksOf(() => open(path, 'r'));
+    const { assets } = this.#services;
+    async function* content() {
+      for (const part of parts) yield* assets.chunks(part);
+      yield* chunksOf(() => open(path, 'r'));
+    }
     let head: Buffer = Buffer.alloc(0);
     for await (const chunk of content()) {
       head = chunk.subarray(0, HEAD_BYTES);
@@ -72,15 +86,25 @@ export class StoredFiles implements FileContents {
       const message = 'file: expected an image for the purpose vision, received another file';
       throw codedFailure('unsupported_image', message, { param: 'file' });
     }
-    const other = media?.mediaType ?? mediaTypeOf(head, named.filename);
+    const other = media?.mediaType ?? mediaTypeOf(head, named.filename, declared);
     const asset = await this.write(named.purpose === 'batch' ? JSONL : other, content());
+    await this.discard(account.id, parts);
     const quota = this.#services.config().limits[account.plan].uploads;
     return this.record({ accountId: account.id, quota, seconds }, { ...named, asset });
   }
 
+  /** Stores a chunk of an upload under its name, once. */
+  async addPart({ account }: KeyHolder, path: string, id: string): Promise<void> {
+    const { store, config } = this.#services;
+    if (await store.findAsset(id)) return;
+    const asset = await this.write(BINARY, chunksOf(() => open(path, 'r')), id);
+    await store
+      .addUpload(account.id, asset, config().limits[account.plan].uploads)
+      .catch(rethrowAfter(() => this.discard(account.id, [asset])));
+  }
+
   /** Writes content, which the caller records or discards. */
-  async write(mediaType: string, content: FileSource): Promise<NewAsset> {
-    const id = newAssetId('bin');
+  async write(mediaType: string, content: FileSource, id = newAssetId('bin')): Promise<NewAsset> {
     return { id, mediaType, ...(await this.#services.assets.write(id, content, Infinity)) };
   }
 
@@ -179,9 +203,10 @@ function fileNotFound(id: string, param: string): Failure {
   return codedFailure('file_not_found', message, { param });
 }
 
-function mediaTypeOf(head: Buffer, filename: string): string {
+function mediaTypeOf(head: Buffer, filename: string, declared = ''): string {
   if (head.toString('latin1', 0, 5) === '%PDF-') return 'application/pdf';
-  if (!isText(head)) return 'application/octet-stream';
+  if (/^[a-z]+\/[\w.+-]+$/.test(declared)) return declared;
+  if (!isText(head)) return BINARY;
   const type = mediaTypeOfAddress(filename);
   return type?.startsWith('text/') || type === 'application/json' ? type : 'text/plain';
 }

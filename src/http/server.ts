@@ -23,6 +23,7 @@ import { sessionRoutes, signInRoute } from './routes/account/session.ts';
 import { usageRoutes } from './routes/account/usage.ts';
 import { textBatchRoutes } from './routes/batches/batches.ts';
 import { fileFormRoutes, fileRoutes } from './routes/batches/files.ts';
+import { geminiUploadRoutes } from './routes/batches/gemini-uploads.ts';
 import { mediaRoutes } from './routes/media/media.ts';
 import { mediaFormRoutes } from './routes/media/media-forms.ts';
 import { videoRoutes } from './routes/media/videos.ts';
@@ -85,6 +86,7 @@ const API_ROUTES = [
   taskEventRoutes,
   operationRoutes,
   fileRoutes,
+  geminiUploadRoutes,
   textBatchRoutes,
 ];
 
@@ -281,7 +283,8 @@ function limitBodies(
   metrics.gauge('oriel_body_bytes', 'Bytes of JSON bodies in memory', () => budget.bytes);
   api.addHook('onRequest', (request, reply, next) => {
     const isForm = request.headers['content-type']?.startsWith('multipart/') ?? false;
-    const bytes = isForm ? 0 : bodyBytes(request, bodyLimit);
+    const isOnDisk = isForm || request.routeOptions.config.isUpload;
+    const bytes = isOnDisk ? 0 : bodyBytes(request, bodyLimit);
     const { id } = request.holder.account;
     budget.reserve(id, bytes, reply.raw);
     shares.reserve(id, bytes * BYTES_PER_BODY_BYTE, reply.raw);

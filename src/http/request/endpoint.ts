@@ -95,7 +95,8 @@ export function addEndpoint<
     response: { ...(answer && { 200: answer }), ...(accepted && { 202: accepted }) },
   };
   server.route({ ...route, url, schema } as RouteOptions);
-  for (const alias of aliases) server.route({ ...route, url: alias } as RouteOptions);
+  const hidden = { ...(query && { querystring: query }), hide: true };
+  for (const url of aliases) server.route({ ...route, url, schema: hidden } as RouteOptions);
 }
 
 interface DeclaredSchema {

@@ -87,7 +87,7 @@ export function sendFailure(error: unknown, request: FastifyRequest, reply: Fast
   // The handler may have set it for a response that failed.
   reply.removeHeader('content-disposition');
   const body = bodyOf(failure);
-  const dialect = dialectAt(pathOf(request));
+  const dialect = dialectAt(pathOf(request), request.headers);
   if (dialect?.requestIdHeader !== undefined) reply.header(dialect.requestIdHeader, request.id);
   reply
     .code(failure.status)

@@ -246,8 +246,9 @@ export function sentFiles({ files }: Form, name: string, { fileBytes }: FormShap
     );
 }
 
-function keptFile({ path, size }: FormFile, param: string, most: number): SentFile {
-  if (path !== null) return { path, size };
+/** A file that was kept. @throws Failure 413 `file_too_large` */
+export function keptFile({ path, size }: Upload, param: string, most: number): SentFile {
+  if (path !== null && size <= most) return { path, size };
   const limit = `${sizeText(most)} (${most} bytes)`;
   throw codedFailure(
     'file_too_large',

@@ -209,8 +209,8 @@ export interface Dialect extends UpstreamSide {
   readonly endpoints: readonly Endpoint[];
   /** The endpoint that counts tokens; absent where the dialect has none. */
   readonly counting?: TokenCounting;
-  /** The path of its batches, whose errors have its shape. */
-  readonly batchPath?: string;
+  /** A pattern of further paths of its clients, such as its batches, whose errors have its shape. */
+  readonly otherPaths?: string;
   /** The list of models for its clients; absent where they read that of `/v1/models`. */
   readonly modelListing?: ModelListing;
   /** The field of a request that has labels, which are read as tags; absent where the format has none. */

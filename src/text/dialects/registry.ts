@@ -1,4 +1,5 @@
 import { declareDialect } from '../../config/settings/dialects.ts';
+import type { Json } from '../canonical/canonical.ts';
 import type { Dialect } from './dialect.ts';
 
 const DIALECTS = new Map<string, Dialect>();
@@ -14,8 +15,8 @@ export function registerDialect(dialect: Dialect): void {
   const endpoints = counting ? [...dialect.endpoints, counting.endpoint] : dialect.endpoints;
   declareDialect({ ...dialect, endpoints });
   const paths = endpoints.flatMap(({ path, aliases = [] }) => [path, ...aliases].map(patternOf));
-  const { modelListing, batchPath } = dialect;
-  if (batchPath) paths.push(new RegExp(`^${batchPath}(/.*)?$`));
+  const { modelListing, otherPaths } = dialect;
+  if (otherPaths) paths.push(new RegExp(`^${otherPaths}(/.*)?$`));
   if (modelListing) paths.push(new RegExp(`^${modelListing.path}(/.*)?$`));
   for (const pattern of paths) PATTERNS.push([pattern, dialect]);
 }
@@ -36,9 +37,10 @@ export function upstreamDialectOf(client: string): string {
   return dialectNamed(client).upstreamDialect ?? client;
 }
 
-/** The dialect of the endpoint with a path; undefined for paths of other endpoints. */
-export function dialectAt(path: string): Dialect | undefined {
-  return PATTERNS.find(([pattern]) => pattern.test(path))?.[1];
+/** The dialect of the endpoint with a path, or else of clients that send such headers; undefined for others. */
+export function dialectAt(path: string, headers: Json = {}): Dialect | undefined {
+  const found = PATTERNS.find(([pattern]) => pattern.test(path))?.[1];
+  return found ?? allDialects().find((one) => one.modelListing && headers[one.modelListing.header]);
 }
 
 /** A path in Fastify's notation as an expression: `/models/:model/stream`, `/models/:model(^[^/]+)::stream`. */

@@ -30,22 +30,23 @@ export interface FileContents {
 }
 
 /** Identifiers of files of this server, which no provider knows. */
-const OWN_FILE = /^file_[0-9A-Za-z]{20}$/;
+const OWN_FILE = /^(?:(?:https?:\/\/\S+\/v1beta\/)?files\/)?(file_[0-9A-Za-z]{20})$/;
 
 /** The file that a part of a request names in one of the formats of clients; null for another part. */
-function fileIn({ type, file_id, file, source, fileData }: Json): string | null {
+function fileIn({ type, file_id, file, source, fileData, file_data }: Json): string | null {
   const member = (holder: unknown, name: string) => isObject(holder) && holder[name];
   const id =
     ((type === 'input_image' || type === 'input_file') && file_id) ||
     (type === 'file' && member(file, 'file_id')) ||
     ((type === 'image' || type === 'document') && member(source, 'file_id')) ||
-    member(fileData, 'fileUri');
-  return typeof id === 'string' && OWN_FILE.test(id) ? id : null;
+    member(fileData, 'fileUri') ||
+    member(file_data, 'file_uri');
+  return (typeof id === 'string' && OWN_FILE.exec(id)?.[1]) || null;
 }
 
 /** The part with the content of its file. */
 function withContent(part: Json, { filename, mediaType, data }: FileContent): Json {
-  const { file_id: _, file: __, source: ___, fileData, ...rest } = part;
+  const { file_id: _, file: __, source: ___, fileData, file_data, ...rest } = part;
   const url = `data:${mediaType};base64,${data}`;
   switch (rest['type']) {
     case 'input_image':
@@ -65,8 +66,10 @@ function withContent(part: Json, { filename, mediaType, data }: FileContent): Js
       const source = { type: 'text', media_type: 'text/plain', data: text };
       return { title: filename, ...rest, source };
     }
-    default:
-      return { ...rest, inlineData: { mimeType: mediaType, ...(fileData as Json), data } };
+    default: {
+      const { fileUri, file_uri, mime_type = mediaType, ...given } = (fileData ?? file_data) as Json;
+      return { ...rest, inlineData: { mimeType: mime_type, ...given, data } };
+    }
   }
 }
 

@@ -14,7 +14,7 @@ import { nameIgnored } from '../media/media-response.ts';
 import { bodyOf } from '../tasks/assets.ts';
 
 /** Bytes of one file, as OpenAI accepts for batches. */
-const MAX_FILE_BYTES = 200 * 1024 * 1024;
+export const MAX_FILE_BYTES = 200 * 1024 * 1024;
 
 const lifetime = nullish(
   integer(3600, 7_776_000),
@@ -46,30 +46,38 @@ const query = v.object({
   limit: withDefault(integer(1, 10_000), 100, 'elements of the page'),
   after: optional(v.string(), 'the id of the last element of the page before'),
   after_id: optional(v.string(), 'the same, as Anthropic names it'),
+  pageSize: optional(integer(0, 10_000), 'the same as limit, as Google names it'),
+  pageToken: optional(v.string(), 'nextPageToken of the page before, as Google names it'),
   order: withDefault(v.picklist(['asc', 'desc']), 'desc', 'order of creation'),
   purpose: optional(v.string(), 'only files of this purpose'),
 });
 
 /** Files of the account. */
-export function fileRoutes(server: FastifyInstance, { files, store, assets }: AppContext): void {
+export function fileRoutes(server: FastifyInstance, context: AppContext): void {
+  const { files, store, assets } = context;
   const tag = 'Files';
   const found = ({ holder, params }: FastifyRequest<{ Params: { file_id: string } }>) =>
     files.find(holder.account.id, params.file_id);
   addEndpoint(server, {
     ...{ path: 'GET /v1/files', tag, summary: 'The files of the account', query },
-    answer: idPageShape(shape),
+    ...{ aliases: ['/v1beta/files'], answer: idPageShape(shape) },
     handler: async (request) => {
-      const { limit, order, after = request.query.after_id, purpose: parent } = request.query;
+      const { order, purpose: parent, after_id, pageToken, pageSize } = request.query;
+      const { after = after_id ?? pageToken, limit } = request.query;
       const { documents, hasMore } = await store.documents.list({
-        ...{ kind: 'file', accountId: request.holder.account.id, limit, order, after, parent },
+        ...{ kind: 'file', accountId: request.holder.account.id, order, after, parent },
+        limit: pageSize || limit,
       });
-      return idPageOf((documents as FileDocument[]).map(shownTo(request)), hasMore);
+      const shown = (documents as FileDocument[]).map(shownTo(request, context));
+      const page = idPageOf(shown, hasMore);
+      if (!isGemini(request)) return page;
+      return { ...page, files: shown, ...(hasMore && { nextPageToken: page.last_id }) };
     },
   });
   addEndpoint(server, {
     ...{ path: 'GET /v1/files/:file_id', tag, summary: 'A file: its name, size and purpose' },
-    answer: shape,
-    handler: async (request) => shownTo(request)(await found(request)),
+    ...{ aliases: ['/v1beta/files/:file_id'], answer: shape },
+    handler: async (request) => shownTo(request, context)(await found(request)),
   });
   addEndpoint(server, {
     ...{ path: 'GET /v1/files/:file_id/content', tag, summary: 'The content of a file' },
@@ -82,6 +90,7 @@ export function fileRoutes(server: FastifyInstance, { files, store, assets }: Ap
   });
   addEndpoint(server, {
     ...{ path: 'DELETE /v1/files/:file_id', tag, summary: 'Delete a file that no batch reads' },
+    aliases: ['/v1beta/files/:file_id'],
     answer: v.looseObject({ id: v.string(), deleted: v.boolean() }),
     handler: async ({ holder, params: { file_id: id } }) => {
       await files.remove(holder.account.id, id);
@@ -127,27 +136,34 @@ export function fileFormRoutes(server: FastifyInstance, context: AppContext): vo
         const filename = form.files.get('file')![0]!.filename.replace(/^.*[/\\]/, '') || 'file';
         const named = { filename, purpose: purpose ?? 'user_data' };
         nameIgnored(reply, unknownNames(uploadForm, values));
-        return shownTo(request)(await files.add(request.holder, path, named, most));
+        return shownTo(request, context)(await files.add(request.holder, path, named, most));
       });
     },
   });
 }
 
-const shownTo =
-  ({ headers }: Pick<FastifyRequest, 'headers'>) =>
-  ({ id, createdAt, expiresAt, body: { asset, filename, purpose } }: FileDocument) => ({
-    ...{
-      id,
-      object: 'file',
-      bytes: asset.bytes,
-      created_at: seconds(createdAt),
-      filename,
-      purpose,
-    },
-    ...{ expires_at: expiresAt && seconds(expiresAt), status: 'processed' },
-    ...(headers['anthropic-version'] !== undefined && {
-      ...{ type: 'file', mime_type: asset.mediaType, size_bytes: asset.bytes },
-      expires_at: expiresAt && new Date(expiresAt).toISOString(),
-      ...{ created_at: new Date(createdAt).toISOString(), downloadable: true },
-    }),
-  });
+const isGemini = ({ routeOptions }: Pick<FastifyRequest, 'routeOptions'>) =>
+  routeOptions.url!.includes('/v1beta/');
+
+/** A file as its client knows it. */
+export const shownTo =
+  (request: Pick<FastifyRequest, 'headers' | 'routeOptions'>, { publicUrl }: AppContext) =>
+  ({ id, createdAt, expiresAt, body: { asset, filename, purpose } }: FileDocument) => {
+    const { bytes, mediaType, sha256 } = asset;
+    const created = new Date(createdAt).toISOString();
+    const expires = expiresAt && new Date(expiresAt).toISOString();
+    return {
+      ...{ id, object: 'file', bytes, created_at: seconds(createdAt), filename, purpose },
+      ...{ expires_at: expiresAt && seconds(expiresAt), status: 'processed' },
+      ...(request.headers['anthropic-version'] !== undefined && {
+        ...{ type: 'file', mime_type: mediaType, size_bytes: bytes, downloadable: true },
+        ...{ created_at: created, expires_at: expires },
+      }),
+      ...(isGemini(request) && {
+        ...{ name: `files/${id}`, uri: `${publicUrl}/v1beta/files/${id}`, displayName: filename },
+        ...{ mimeType: mediaType, sizeBytes: String(bytes), state: 'ACTIVE', source: 'UPLOADED' },
+        ...{ createTime: created, updateTime: created, expirationTime: expires },
+        sha256Hash: Buffer.from(sha256 ?? '', 'hex').toString('base64'),
+      }),
+    };
+  };

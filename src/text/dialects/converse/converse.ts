@@ -3,7 +3,7 @@ import { messages } from '../messages/messages.ts';
 import { ConverseDecoder } from './decode-events.ts';
 import { encodeRequest } from './encode-request.ts';
 
-const { counting, batchPath, modelListing, keyHeader, withCacheMarks, ...others } = messages;
+const { counting, otherPaths, modelListing, keyHeader, withCacheMarks, ...others } = messages;
 const { namesEndUser, prefillsAnswer, ...shared } = others;
 const { topK, parallelToolCalls, ...settings } = messages.settings;
 

@@ -32,6 +32,7 @@ export const gemini: Dialect = {
   endpoints,
   counting,
   modelListing,
+  otherPaths: '(/upload)?/v1beta/files',
   labelsField: 'labels',
   promptField: 'contents',
   settings: fields.settings,

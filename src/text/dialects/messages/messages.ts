@@ -50,7 +50,7 @@ export const messages: Dialect = {
   reasoning: { field: null, isUnsigned: false, isShown: true, hasBudget: true },
   keyHeader: 'x-api-key',
   requestIdHeader: 'request-id',
-  batchPath: '/v1/messages/batches',
+  otherPaths: '/v1/messages/batches',
   errorBody: (body, requestId) => ({
     type: 'error',
     ...withThreadDetails(body),

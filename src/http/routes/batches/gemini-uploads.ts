@@ -1,0 +1,120 @@
+import { createHash, randomBytes } from 'node:crypto';
+import type { FastifyInstance } from 'fastify';
+import * as v from 'valibot';
+import { checkedBody } from '../../../schema/body.ts';
+import { boundedText, optional } from '../../../schema/fields.ts';
+import { invalid } from '../../../schema/invalid.ts';
+import type { Asset } from '../../../store/asset.ts';
+import type { AppContext } from '../../request/app-context.ts';
+import { addEndpoint } from '../../request/endpoint.ts';
+import { disconnectSignal } from '../../transport/client-disconnect.ts';
+import { keptFile } from '../../uploads/form.ts';
+import { MAX_FILE_BYTES, shownTo } from './files.ts';
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Whether the handler writes the body to disk as it arrives. */
+    isUpload?: boolean;
+  }
+}
+
+/** Every chunk but the last has a multiple of this many bytes, as at Google. */
+const CHUNK_UNIT = 256 * 1024;
+
+const name = boundedText(512);
+const startBody = v.looseObject({
+  file: v.nullish(v.looseObject({ name: v.nullish(v.string()), displayName: v.nullish(name) })),
+});
+const chunkQuery = v.object({
+  name: optional(name, 'name of the file'),
+  type: optional(boundedText(128), 'media type of the file'),
+});
+
+/** Uploads in the protocol of Google's SDKs, in chunks. */
+export function geminiUploadRoutes(server: FastifyInstance, context: AppContext): void {
+  const { files, store, spool } = context;
+  const shared = { tag: 'Files', answer: v.looseObject({}) };
+  addEndpoint(server, {
+    path: 'POST /upload/v1beta/files',
+    ...{
+      ...shared,
+      summary: 'Begin an upload, as Google does; X-Goog-Upload-URL takes its chunks',
+    },
+    body: v.pipe(startBody, v.examples([{ file: { displayName: 'notes.txt' } }])),
+    handler: async ({ body, headers }, reply) => {
+      const { file } = checkedBody(startBody, body ?? {});
+      const header = (key: string) => String(headers[`x-goog-upload-${key}`] ?? '');
+      if (header('command') !== 'start') throw invalid('X-Goog-Upload-Command', 'expected start');
+      if (file?.name) throw invalid('file.name', 'expected none; the server names files');
+      keptFile({ path: '', size: Number(header('header-content-length')) }, 'file', MAX_FILE_BYTES);
+      const named = file?.displayName || header('file-name') || 'file';
+      const query = new URLSearchParams({
+        name: named,
+        type: header('header-content-type') || '*',
+      });
+      const id = randomBytes(16).toString('base64url');
+      reply.header('x-goog-upload-url', `${context.publicUrl}/upload/v1beta/files/${id}?${query}`);
+      reply.header('x-goog-upload-chunk-granularity', CHUNK_UNIT);
+      return reply.header('x-goog-upload-status', 'active').send({});
+    },
+  });
+  server.register(async (uploads) => {
+    // Google's SDKs send chunks of any file as JSON.
+    uploads.removeAllContentTypeParsers();
+    uploads.addContentTypeParser('*', (_request, payload, done) => done(null, payload));
+    addEndpoint(uploads, {
+      path: 'POST /upload/v1beta/files/:upload_id',
+      ...{ ...shared, summary: 'Send a chunk of an upload, or ask how many bytes have arrived' },
+      ...{ query: chunkQuery, config: { isUpload: true } },
+      handler: async (request, reply) => {
+        const { body, holder, headers, params, query } = request;
+        const command = String(headers['x-goog-upload-command'] ?? '');
+        const isQuery = command === 'query';
+        const offset = isQuery ? Infinity : Number(headers['x-goog-upload-offset'] ?? 0);
+        // Stored chunks are found by their place, so that any node may get the next one.
+        const partAt = (place: number) =>
+          `${createHash('sha256')
+            .update(`${holder.account.id} ${params.upload_id} ${place}`)
+            .digest('base64url')}.bin`;
+        const parts: Asset[] = [];
+        let received = 0;
+        while (received < offset) {
+          const part = await store.findAsset(partAt(received));
+          if (part === undefined) break;
+          parts.push(part);
+          received += part.bytes;
+        }
+        reply.header('x-goog-upload-status', 'active');
+        if (isQuery) return reply.header('x-goog-upload-size-received', received).send({});
+        if (!/^upload(, *finalize)?$/.test(command)) {
+          throw invalid('X-Goog-Upload-Command', 'expected upload, upload with finalize, or query');
+        }
+        if (received !== offset) throw invalid('X-Goog-Upload-Offset', `expected ${received}`);
+        const spooled = spool.uploads();
+        const signal = disconnectSignal(reply);
+        try {
+          const content = (body ?? []) as AsyncIterable<Uint8Array>;
+          const sent = await spooled.receive(content, MAX_FILE_BYTES - offset).catch((error) => {
+            signal.throwIfAborted();
+            throw error;
+          });
+          const size = offset + sent.size;
+          const { path } = keptFile({ ...sent, size }, 'file', MAX_FILE_BYTES);
+          if (command !== 'upload') {
+            const named = { filename: query.name ?? 'file', purpose: 'user_data' } as const;
+            const file = await files.add(holder, path, named, Infinity, query.type, parts);
+            reply.header('x-goog-upload-status', 'final');
+            return { file: shownTo(request, context)(file) };
+          }
+          if (sent.size === 0 || sent.size % CHUNK_UNIT !== 0) {
+            throw invalid('X-Goog-Upload-Offset', `expected a multiple of ${CHUNK_UNIT} to follow`);
+          }
+          await files.addPart(holder, path, partAt(offset));
+          return {};
+        } finally {
+          await spooled.discard();
+        }
+      },
+    });
+  });
+}
