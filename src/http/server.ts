@@ -125,8 +125,6 @@ export async function buildServers(context: AppContext) {
     api.register(async (media) => mediaRoutes(media, context));
     api.register(async (owner) => ownerRoutes(owner, context));
     api.register(async (forms) => {
-      // Without parsers for JSON and text, such bodies get 415.
-      forms.removeAllContentTypeParsers();
       await forms.register(multipart);
       mediaFormRoutes(forms, context);
       batchRoutes(forms, context);

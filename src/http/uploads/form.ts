@@ -118,11 +118,11 @@ interface FormContext {
   readonly spool: Spool;
 }
 
-/** Checks a form before its body is read. @throws Failure 413, 415 or 503 */
-export function admitForm({ draining, store, spool }: FormContext, shape: FormShape) {
+/** Checks a form, or JSON in its place, before its body is read. @throws Failure 413, 415 or 503 */
+export function admitForm({ draining, store, spool }: FormContext, shape: FormShape, json?: RegExp) {
   return async (request: FastifyRequest) => {
     if (draining.aborted && !handsOver(store)) throw shuttingDown();
-    checkFormHeaders(request, shape, spool);
+    if (!json?.test(request.headers['content-type'] ?? '')) checkFormHeaders(request, shape, spool);
   };
 }
 

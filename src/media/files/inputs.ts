@@ -13,7 +13,7 @@ import { checkPublicUrl } from '../../upstream/public-url.ts';
 import type { Upstream } from '../../upstream/response.ts';
 import type { InputFile } from '../provider/provider.ts';
 import type { InputReference, TaskRequest } from '../task/task-request.ts';
-import { storeImage, verifyImage } from './images.ts';
+import { storeImage, type VerifiedImage, verifyImage } from './images.ts';
 
 /** Timeout for the download of one image. */
 const FETCH_TIMEOUT_MS = 20_000;
@@ -31,6 +31,8 @@ interface AcceptedInput {
   readonly reference: InputReference;
   /** The file that was stored for the input: to be recorded with the task, or else discarded. */
   readonly asset: NewAsset | null;
+  /** What the stored file shows. */
+  readonly image?: VerifiedImage;
 }
 
 /**
@@ -48,8 +50,8 @@ export async function acceptInput(
 ): Promise<AcceptedInput> {
   if (/^data:/i.test(text)) {
     const bytes = bytesOfDataUrl(text, param, options.limits);
-    const { asset } = await storeImage(bytes, param, options);
-    return { reference: { asset: asset.id }, asset };
+    const { asset, image } = await storeImage(bytes, param, options);
+    return { reference: { asset: asset.id }, asset, image };
   }
   const assetPrefix = `${options.publicUrl}/assets/`;
   if (text.startsWith(assetPrefix)) {
@@ -62,7 +64,7 @@ export async function acceptInput(
 }
 
 /** Decodes a data: URL; its media type is ignored. */
-function bytesOfDataUrl(text: string, param: string, limits: Limits): Buffer {
+export function bytesOfDataUrl(text: string, param: string, limits: Limits): Buffer {
   const comma = text.indexOf(',');
   const data = text.slice(comma + 1).replace(/={1,2}$/, '');
   const size = Math.floor((data.length * 3) / 4);

@@ -17,7 +17,7 @@ const MAX_URL_LENGTH = 2048;
 const MAX_SHORT_TEXT_LENGTH = 64;
 const MAX_USER_LENGTH = 512;
 const MAX_MODEL_LENGTH = 256;
-const MAX_INPUTS = 16;
+export const MAX_INPUTS = 16;
 /** Names by which clients send prompts and images; without them the result would be another, and charged. */
 const CONTENT = /^(prompt|images?|image_urls?|input_(images?|reference)|mask|files?)(\[.*)?$/;
 

@@ -10,7 +10,7 @@ import {
   type ImageTaskRequest,
   QUALITIES,
 } from '../task/task-request.ts';
-import { inputImages, model, prompt, promptFieldsOf, shortText, taskFields } from './fields.ts';
+import { inputImages, MAX_INPUTS, model, prompt, promptFieldsOf, shortText, taskFields } from './fields.ts';
 import { requestReader } from './validated-request.ts';
 
 /** The fields that generations and edits have in common. */
@@ -55,6 +55,23 @@ export const editRequest = v.object({
   ...taskFields,
   ...optionFields,
   input_fidelity: nullish(v.picklist(['low', 'high']), 'how closely the images are followed'),
+});
+
+const reference = v.pipe(
+  v.strictObject({ image_url: v.optional(v.string()), file_id: v.optional(v.string()) }),
+  v.check(({ image_url, file_id }) => (image_url === undefined) !== (file_id === undefined)),
+  v.metadata({ expects: 'either {"image_url": URL} or {"file_id": ID}' }),
+);
+
+/** The images of a JSON body of POST /v1/images/edits, as OpenAI names them. */
+export const editReferences = v.looseObject({
+  images: v.pipe(
+    v.array(reference),
+    v.minLength(1),
+    v.maxLength(MAX_INPUTS),
+    v.metadata({ expects: `a list of 1 to ${MAX_INPUTS} images` }),
+  ),
+  mask: v.nullish(reference),
 });
 
 export const readImageRequest = requestReader('image', imageRequest, (body, found) =>

@@ -21,9 +21,10 @@ async function fingerprintOf({ kind, fields, images = [], mask }: MediaCall): Pr
   // The number of images distinguishes a last image from a mask.
   const content = sorted({ fields, images: images.length });
   const hash = createHash('sha256').update(JSON.stringify([kind, content]));
-  for (const { path } of mask ? [...images, mask] : images) {
+  for (const one of mask ? [...images, mask] : images) {
     const digest = createHash('sha256');
-    for await (const chunk of createReadStream(path)) digest.update(chunk as Uint8Array);
+    const content = 'url' in one ? [one.url] : createReadStream(one.path);
+    for await (const chunk of content) digest.update(chunk as Uint8Array);
     hash.update(digest.digest());
   }
   return hash.digest('hex');

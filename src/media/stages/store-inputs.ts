@@ -3,7 +3,7 @@ import { invalid } from '../../schema/invalid.ts';
 import type { NewAsset } from '../../store/asset.ts';
 import { networkPolicyOf } from '../../upstream/network-policy.ts';
 import { imageLimits, MAX_IMAGE_BYTES, storeImage, type VerifiedImage } from '../files/images.ts';
-import { acceptInput, expectedDiskSpace } from '../files/inputs.ts';
+import { acceptInput, bytesOfDataUrl, expectedDiskSpace } from '../files/inputs.ts';
 import type { InputReference } from '../task/task-request.ts';
 import type { Stage } from './stage.ts';
 
@@ -29,6 +29,13 @@ export const storeInputs: Stage = async (submission, services) => {
   const inputs: InputReference[] = [];
   let first: VerifiedImage | undefined;
   for (const [index, file] of images.entries()) {
+    if ('url' in file) {
+      const { reference, asset, image } = await acceptInput(file.url, file.param, options);
+      if (asset) keep(asset);
+      inputs.push(reference);
+      first ??= image;
+      continue;
+    }
     const name = request.type === 'video' ? 'input_reference' : 'image';
     const param = images.length === 1 ? name : `${name}[${index}]`;
     const { asset, image } = await storeImage(file, param, options);
@@ -42,7 +49,8 @@ export const storeInputs: Stage = async (submission, services) => {
   }
   submission.request = { ...request, inputs };
   if (!mask || request.type === 'video') return;
-  const { asset, image } = await storeImage(mask, 'mask', options);
+  const content = 'url' in mask ? bytesOfDataUrl(mask.url, mask.param, options.limits) : mask;
+  const { asset, image } = await storeImage(content, 'mask', options);
   submission.request = { ...request, inputs, mask: keep(asset) };
   checkMask(image, first);
 };

@@ -9,6 +9,13 @@ export interface SentFile {
   readonly size: number;
 }
 
+/** An image that a request names by a URL. */
+export interface SentReference {
+  readonly url: string;
+  /** Path of the request's field. */
+  readonly param: string;
+}
+
 /** One request that creates a task. */
 export interface MediaCall {
   readonly kind: MediaKind;
@@ -16,9 +23,9 @@ export interface MediaCall {
   /** Fields of the body; a form's fields converted to the types of JSON. */
   readonly fields: Readonly<Record<string, unknown>>;
   /** Images to edit. */
-  readonly images?: readonly SentFile[];
+  readonly images?: readonly (SentFile | SentReference)[];
   /** Mask of an edit. */
-  readonly mask?: SentFile | null;
+  readonly mask?: SentFile | SentReference | null | undefined;
   readonly idempotencyKey: string | null;
   /** The client's span; absent without one, and where no traces are sent. */
   readonly traceparent?: string;

@@ -1,21 +1,27 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import * as v from 'valibot';
 import { DEFAULT_LIMITS } from '../../../images/limits.ts';
 import { assetUrl, imagesShape } from '../../../media/record.ts';
-import { unknownNames } from '../../../media/requests/fields.ts';
-import { editRequest, variationRequest } from '../../../media/requests/image.ts';
+import { type Fields, unknownNames } from '../../../media/requests/fields.ts';
+import { editReferences, editRequest, variationRequest } from '../../../media/requests/image.ts';
+import type { MediaCall } from '../../../media/task/call.ts';
+import { checkedBody } from '../../../schema/body.ts';
 import { fieldsOf } from '../../../schema/fields.ts';
 import { BINARY, formSchemaOf, jsonOrEvents } from '../../openapi/openapi.ts';
 import type { AppContext } from '../../request/app-context.ts';
 import { addEndpoint } from '../../request/endpoint.ts';
-import { traceOf } from '../../request/request-span.ts';
-import { readTags } from '../../request/tags.ts';
 import { disconnectSignal } from '../../transport/client-disconnect.ts';
 import { admitForm, sentFiles, valuesOf, withForm } from '../../uploads/form.ts';
 import type { FileField, FormShape } from '../../uploads/parts.ts';
 import { createdShape, uploadShape } from '../tasks/media-schema.ts';
 import { sendImages, sendOpenAiImages } from './image-response.ts';
-import { announceIgnored, idempotencyKeyOf, sendCreated } from './media-response.ts';
+import {
+  announceIgnored,
+  idempotencyKeyOf,
+  fieldsOf as jsonFieldsOf,
+  sendCreated,
+  submitMedia,
+} from './media-response.ts';
 import {
   defaultFormatOf,
   imageResponseOf,
@@ -85,6 +91,24 @@ function imageFormOf(kind: 'edit' | 'variation', schema: Schema, { max }: FileFi
   );
 }
 
+type SentImages = Pick<MediaCall, 'images' | 'mask'>;
+
+/** The fields of an edit in JSON, and its images by URL. Files of the account are in memory until `release`. */
+async function readReferences(request: FastifyRequest, { files, config }: AppContext) {
+  const { images, mask, ...values } = checkedBody(editReferences, jsonFieldsOf(request));
+  const given = images.map((one, index) => [one, `images[${index}]`] as const);
+  const all = mask ? [...given, [mask, 'mask'] as const] : given;
+  const ids = all.flatMap(([{ file_id: id }, param]) => (id ? [[id, `${param}.file_id`]] : []));
+  const { id: accountId } = request.holder.account;
+  const named = new Map(ids as [string, string][]);
+  const { contents, release } = await files.open(accountId, named, config.server.bodyLimit);
+  const sent = all.map(([{ image_url: url, file_id: id = '' }, param]) => ({
+    url: url ?? `data:image/*;base64,${contents.get(id)!.data}`,
+    param: `${param}.${url === undefined ? 'file_id' : 'image_url'}`,
+  }));
+  return { values, images: sent.slice(0, images.length), mask: sent[images.length], release };
+}
+
 /** The media endpoints with forms: edits, uploads and transcriptions. */
 export function mediaFormRoutes(server: FastifyInstance, context: AppContext): void {
   const { media, spool } = context;
@@ -97,34 +121,21 @@ export function mediaFormRoutes(server: FastifyInstance, context: AppContext): v
       summary,
       description:
         'If it takes longer than the server waits, returns 202 and the task, or with response_format or stream ' +
-        '504 `task_running`. With the header `Prefer: respond-async`, returns 202 at once.',
+        '504 `task_running`. With the header `Prefer: respond-async`, returns 202 at once.' +
+        (kind === 'edit' ? ' JSON with `images: [{ image_url | file_id }]` is accepted, too.' : ''),
       form: () => imageFormOf(kind, schema, shape.files[0]!),
       answer: () => jsonOrEvents(imagesShape),
       accepted: createdShape,
-      onRequest: admitForm(context, shape),
+      onRequest: admitForm(context, shape, kind === 'edit' ? /^application\/json\b/i : undefined),
       handler: async (request, reply) => {
-        const idempotencyKey = idempotencyKeyOf(request);
         const signal = disconnectSignal(reply);
-        return withForm(request, shape, { spool, signal }, async (form, uploads) => {
+        const answer = async (values: Fields, sent: SentImages, free: () => unknown) => {
+          const idempotencyKey = idempotencyKeyOf(request);
           const defaultFormat = defaultFormatOf(request, context.config);
-          const [response, fields] = imageResponseOf(
-            valuesOf(form, formFieldsOf(schema)),
-            defaultFormat,
-          );
-          const submitted = await media.submit({
-            kind,
-            fields,
-            images: sentFiles(form, 'image', shape),
-            mask: kind === 'edit' ? (sentFiles(form, 'mask', shape)[0] ?? null) : null,
-            holder: request.holder,
-            idempotencyKey,
-            publicUrl: context.publicUrl,
-            tags: readTags(request),
-            ...traceOf(request, context),
-          });
-          request.task = submitted;
-          // The task has its own copies: the spool gets its room back while the client waits.
-          await uploads.discard();
+          const [response, fields] = imageResponseOf(values, defaultFormat);
+          const submitted = await submitMedia(context, kind, request, fields, sent);
+          // The task has its own copies: others get the room while the client waits.
+          await free();
           const ignored = [...response.ignored, ...unknownNames(schema, fields)];
           announceIgnored(reply, submitted, context.config, ignored);
           if (response.format === null && prefersTask(request))
@@ -133,6 +144,16 @@ export function mediaFormRoutes(server: FastifyInstance, context: AppContext): v
           return response.format === null
             ? await sendImages(context, reply, awaited, 'url')
             : await sendOpenAiImages(context, request, reply, awaited, response);
+        };
+        if (!request.isMultipart()) {
+          const { values, release, ...sent } = await readReferences(request, context);
+          return answer(values, sent, release).finally(release);
+        }
+        return withForm(request, shape, { spool, signal }, (form, uploads) => {
+          const images = sentFiles(form, 'image', shape);
+          const mask = kind === 'edit' ? sentFiles(form, 'mask', shape)[0] : null;
+          const values = valuesOf(form, formFieldsOf(schema));
+          return answer(values, { images, mask }, () => uploads.discard());
         });
       },
     });

@@ -3,7 +3,7 @@ import { codedFailure, Failure } from '../../../failure.ts';
 import { ignoredAdvice } from '../../../media/providers/providers.ts';
 import { failureOf } from '../../../media/record.ts';
 import type { Fields } from '../../../media/requests/fields.ts';
-import type { MediaKind, SentFile } from '../../../media/task/call.ts';
+import type { MediaCall, MediaKind } from '../../../media/task/call.ts';
 import type { StoredResult, TaskRequest } from '../../../media/task/task-request.ts';
 import { formatValue } from '../../../schema/faults.ts';
 import { expected, invalid, named } from '../../../schema/invalid.ts';
@@ -144,14 +144,14 @@ export async function submitMedia(
   kind: MediaKind,
   request: FastifyRequest,
   fields: Fields,
-  images: readonly SentFile[] = [],
+  sent: Pick<MediaCall, 'images' | 'mask'> = {},
 ): Promise<Task> {
   const { media, publicUrl } = context;
   const { holder } = request;
   const idempotencyKey = idempotencyKeyOf(request);
   const trace = traceOf(request, context);
   request.task = await media.submit({
-    ...{ kind, fields, images, holder, idempotencyKey, publicUrl, tags: readTags(request) },
+    ...{ kind, fields, ...sent, holder, idempotencyKey, publicUrl, tags: readTags(request) },
     ...trace,
   });
   return request.task;

@@ -83,7 +83,7 @@ export function addVideoForm(server: FastifyInstance, context: AppContext): void
         } = requests.checkFields(videoForm, values);
         const images = sentFiles(form, 'input_reference', VIDEO);
         const body = { ...fields, duration, ...(url && { input_images: [url] }) };
-        const task = await submitMedia(context, 'video', request, body, images);
+        const task = await submitMedia(context, 'video', request, body, { images });
         announceIgnored(reply, task, context.config, requests.unknownNames(videoForm, values));
         return videoOf(task, context);
       });
