@@ -98,9 +98,7 @@ interface Node {
   readonly [key: string]: unknown;
 }
 
-function isNode(value: unknown): value is Node {
-  return typeof (value as Node | null)?.type === 'string';
-}
+const isNode = (value: unknown): value is Node => typeof (value as Node | null)?.type === 'string';
 
 function text(node: unknown): string | null {
   return isNode(node) && typeof node['value'] === 'string' ? node['value'] : null;

@@ -8,9 +8,7 @@ import { COMMANDS } from '../src/cli/commands.ts';
 import { ROOT, temporaryFolder } from './oriel.ts';
 import { copyOfRepository, DOCUMENTS, type Outcome, runDocuments, scriptOf } from './readme.ts';
 
-function documentWith(...blocks: string[]): string {
-  return ['# Title', '', ...blocks].join('\n');
-}
+const documentWith = (...blocks: string[]): string => ['# Title', '', ...blocks].join('\n');
 
 describe('running the commands of a document', () => {
   let folder: string;

@@ -284,6 +284,54 @@ describe('files', () => {
     }
   });
 
+  const type = { 'content-type': 'application/json' };
+  const google = (path: string, more = {}, body?: string, key?: string | null) => {
+    const headers = { 'x-goog-api-key': key ?? OWNER_KEY, ...type, ...more };
+    const init = { headers, ...(body !== undefined && { method: 'POST', body }) };
+    return fetch(new URL(path, daemon().url), init);
+  };
+
+  it('takes an upload in chunks, as SDKs of Google send it, and lists, names and deletes it', async () => {
+    const command = (name: string, offset = 0) => ({
+      ...{ 'x-goog-upload-command': name, 'x-goog-upload-offset': String(offset) },
+    });
+    const path = '/upload/v1beta/files';
+    const begun = await google(path, command('start'), '{"file":{"displayName":"notes"}}');
+    const url = begun.headers.get('x-goog-upload-url')!;
+    const unit = 256 * 1024;
+    for (const [headers, body] of [
+      [command('upload'), 'short'],
+      [command('upload, finalize', 7), 'late'],
+      [command('cancel'), ''],
+    ] as const) {
+      const { error } = (await (await google(url, headers, body)).json()) as { error: object };
+      expect(error).toMatchObject({ status: 'INVALID_ARGUMENT', param: expect.any(String) });
+    }
+    const large = { ...command('start'), 'x-goog-upload-header-content-length': '300000000' };
+    expect((await google(path, large, '{}')).status).toBe(413);
+    for (let twice = 0; twice < 2; twice += 1) {
+      const sent = await google(url, command('upload'), 'x'.repeat(unit));
+      expect(sent.headers.get('x-goog-upload-status')).toBe('active');
+    }
+    const queried = await google(url, command('query'), '');
+    expect(queried.headers.get('x-goog-upload-size-received')).toBe(String(unit));
+    const last = await google(url, command('upload, finalize', unit), 'end');
+    const { file } = (await last.json()) as { file: { name: string; uri: string } };
+    const shown = { displayName: 'notes', mimeType: 'text/plain', sizeBytes: String(unit + 3) };
+    expect(file).toMatchObject({ ...shown, state: 'ACTIVE', source: 'UPLOADED' });
+    const page = await (await google('/v1beta/files?pageSize=1')).json();
+    expect(page).toMatchObject({ files: [{ name: file.name }], nextPageToken: expect.any(String) });
+    upstream.play({ steps: [{ text: 'read' }] });
+    const parts = [{ file_data: { file_uri: file.uri, mime_type: 'text/plain' } }];
+    const asked = JSON.stringify({ contents: [{ role: 'user', parts }] });
+    expect((await google('/v1beta/models/to-chat:generateContent', {}, asked)).status).toBe(200);
+    const content = Buffer.from(`${'x'.repeat(unit)}end`).toString('base64');
+    expect(upstream.only().text).toContain(content);
+    await openai().files.delete(file.name.slice('files/'.length));
+    const gone = await (await google(`/v1beta/${file.name}`)).json();
+    expect(gone).toMatchObject({ error: { status: 'NOT_FOUND', param: 'file_id' } });
+  });
+
   it('bounds the files of a request by the size of a body, and never unpacks one', async () => {
     const id = await upload(Buffer.alloc(8e6, 'PK'), 'bomb.zip');
     const content = Array.from({ length: 50 }, () => ({ type: 'file', file: { file_id: id } }));
@@ -312,6 +360,7 @@ describe('files', () => {
       other.chat.completions.create(chat),
     ];
     await Promise.all(attempts.map((attempt) => expect(attempt).rejects.toMatchObject(notFound)));
+    expect((await google(`/v1beta/files/${id}`, {}, undefined, other.apiKey)).status).toBe(404);
     const batch = await createBatch(other, [lineOf('a', chat)]);
     const [failed] = await resultsIn(other, (await endOf(other, batch.id)).error_file_id);
     expect(failed.response).toMatchObject({

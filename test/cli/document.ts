@@ -2,9 +2,7 @@ import type { BatchResult, FileRecord } from '../../src/operations/batch/batch-r
 import type { Run } from '../oriel.ts';
 
 /** The one document that `--json` prints. */
-export function documentOf({ out }: Run): BatchResult {
-  return JSON.parse(out) as BatchResult;
-}
+export const documentOf = ({ out }: Run): BatchResult => JSON.parse(out) as BatchResult;
 
 /** The records that `--jsonl` prints, in the order of the inputs. */
 export function linesOf({ out }: Run): FileRecord[] {

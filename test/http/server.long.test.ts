@@ -61,7 +61,8 @@ describe('requests without a route or not in HTTP', () => {
     ['GET', '/v1/tasks/%c3%28', 400, 'invalid_url'],
     ['GET', `/v1/tasks/${'x'.repeat(300)}`, 414, 'invalid_url'],
     ['DELETE', '/v1/models', 405, 'method_not_allowed'],
-    ['POST', '/v1/tasks/x', 405, 'method_not_allowed'],
+    ['POST', '/v1/tasks/task_1', 405, 'method_not_allowed'],
+    ['POST', '/v1/videos/edits', 404, 'unknown_endpoint'],
   ])('%s %s answers %i', async (method, path, status, code) => {
     const response = await daemon().request(path, { method });
     expect(response.status).toBe(status);

@@ -122,9 +122,7 @@ function looked(job: Job, body: object): Answer {
   return { headers, body };
 }
 
-function isDone(job: Job): boolean {
-  return job.seen >= job.looks;
-}
+const isDone = (job: Job): boolean => job.seen >= job.looks;
 
 function videoOf(job: Job, done: boolean): object {
   const end = job.error ? 'failed' : 'completed';

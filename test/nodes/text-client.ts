@@ -92,9 +92,7 @@ export class TextClient {
   }
 }
 
-function usageOf(text: string): Usage {
-  return (JSON.parse(text) as { usage: Usage }).usage;
-}
+const usageOf = (text: string): Usage => (JSON.parse(text) as { usage: Usage }).usage;
 
 /** @throws Error where the stream was cut before its usage */
 function streamedUsage(text: string): Usage {

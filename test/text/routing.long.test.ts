@@ -39,9 +39,7 @@ interface Answered {
   readonly error?: { readonly type: string; readonly code: string; readonly message: string };
 }
 
-async function read(response: Response): Promise<Answered> {
-  return (await response.json()) as Answered;
-}
+const read = async (response: Response): Promise<Answered> => (await response.json()) as Answered;
 
 /** Timeouts of providers, of which each has models to all formats. */
 const TIMEOUTS = {

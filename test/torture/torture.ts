@@ -314,9 +314,7 @@ function groupsOf(size: 'small' | 'small image'): string[] {
   return GOOD_WORK.filter((work) => work.size === size).map(({ group }) => group);
 }
 
-export function megabytes(bytes: number): string {
-  return `${Math.round(bytes / 2 ** 20)} MB`;
-}
+export const megabytes = (bytes: number): string => `${Math.round(bytes / 2 ** 20)} MB`;
 
 /** Sends one request of a good tenant after the other, with pauses. */
 async function runTenant(tenant: Tenant, random: Random, isRunning: () => boolean): Promise<void> {

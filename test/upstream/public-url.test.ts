@@ -41,9 +41,7 @@ function partsOf(number: number): number[] {
   return [24, 16, 8, 0].map((shift) => Math.floor(number / 2 ** shift) % 256);
 }
 
-function dotted(number: number): string {
-  return partsOf(number).join('.');
-}
+const dotted = (number: number): string => partsOf(number).join('.');
 
 function groups(number: number): string {
   const [a, b, c, d] = partsOf(number) as [number, number, number, number];

@@ -188,9 +188,7 @@ export const responses: Format = {
   ending: '"response.completed"',
 };
 
-function begun() {
-  return response({ status: 'in_progress', output: [], usage: null });
-}
+const begun = () => response({ status: 'in_progress', output: [], usage: null });
 
 function completed(text: string) {
   const usage = {
@@ -229,21 +227,15 @@ function response(content: { status: string; output: object[]; usage: object | n
   };
 }
 
-function done(text: string) {
-  return { ...item, status: 'completed', content: [part(text)] };
-}
+const done = (text: string) => ({ ...item, status: 'completed', content: [part(text)] });
 
-function part(text: string) {
-  return { type: 'output_text', text, annotations: [], logprobs: [] };
-}
+const part = (text: string) => ({ type: 'output_text', text, annotations: [], logprobs: [] });
 
 function numbered({ type, ...rest }: Event, sequence: number): string {
   return frame({ type, sequence_number: sequence, ...rest });
 }
 
-function frame(event: Event): string {
-  return `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
-}
+const frame = (event: Event): string => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
 
 interface Event {
   readonly type: string;

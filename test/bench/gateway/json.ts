@@ -79,9 +79,7 @@ function goals(standings: Standings): NonNullable<Trial['goals']> {
   ];
 }
 
-function secondsOf({ settings }: Bench): number {
-  return settings.quick ? 2 : 5;
-}
+const secondsOf = ({ settings }: Bench): number => (settings.quick ? 2 : 5);
 
 function compare(bench: Bench, field: Field): Promise<Standing<Figure>[]> {
   return contest<Figure>(bench, {

@@ -20,6 +20,4 @@ export function pieceOf(index: number, sent: number): string {
 }
 
 /** Microseconds on a clock that all processes of a machine share. */
-export function now(): number {
-  return Number(process.hrtime.bigint() / 1000n);
-}
+export const now = (): number => Number(process.hrtime.bigint() / 1000n);

@@ -335,6 +335,4 @@ async function manySmall({ corpus, scripts }: Bench, count: number): Promise<Ima
   };
 }
 
-function same(size: Size): Size {
-  return size;
-}
+const same = (size: Size): Size => size;

@@ -140,6 +140,4 @@ export const checkVersion: Check = async (run, contender) => {
   return {};
 };
 
-function unlike(message: string): Error {
-  return new Error(`unlike work: ${message}`);
-}
+const unlike = (message: string): Error => new Error(`unlike work: ${message}`);

@@ -134,6 +134,4 @@ export function each(
   });
 }
 
-function words(options: string): string[] {
-  return options.split(' ').filter(Boolean);
-}
+const words = (options: string): string[] => options.split(' ').filter(Boolean);

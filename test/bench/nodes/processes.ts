@@ -82,9 +82,7 @@ export const processes: Case = {
   },
 };
 
-function secondsOf({ settings }: Bench): number {
-  return settings.quick ? 2 : 5;
-}
+const secondsOf = ({ settings }: Bench): number => (settings.quick ? 2 : 5);
 
 async function compare(bench: Bench, server: Postgres, kind: string, upstream: Server) {
   const [name] = kind.split(' ');

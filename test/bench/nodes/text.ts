@@ -26,9 +26,7 @@ function withUpstream<Value>(bench: Bench, work: (field: Field) => Promise<Value
   return Server.during(start, (upstream) => work(new Field(bench, upstream)));
 }
 
-function secondsOf({ settings }: Bench): number {
-  return settings.quick ? 2 : 5;
-}
+const secondsOf = ({ settings }: Bench): number => (settings.quick ? 2 : 5);
 
 /** Statements a second while one request after the other is sent, few in a second. */
 async function statementsAtRest(server: Postgres, daemon: Server, seconds: number) {

@@ -26,9 +26,7 @@ export const store = suiteOf(
   () => ({}),
 );
 
-function manyIn({ settings }: Bench): number {
-  return settings.quick ? 10_000 : 100_000;
-}
+const manyIn = ({ settings }: Bench): number => (settings.quick ? 10_000 : 100_000);
 
 /** Runs on a fresh copy of a store with a number of tasks, so that rounds are independent. */
 async function onCopy(

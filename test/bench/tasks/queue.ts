@@ -13,9 +13,7 @@ const REST = 1000;
 const POLL = 'poll: GET /v1/tasks/{id}';
 
 /** Number of queued tasks. */
-function countOf({ settings }: Bench): number {
-  return settings.quick ? 1000 : 10_000;
-}
+const countOf = ({ settings }: Bench): number => (settings.quick ? 1000 : 10_000);
 
 /** Polling of a queued task, as its client does repeatedly. */
 export const poll = looking(POLL, (bench) =>

@@ -49,9 +49,7 @@ async function bodyOf(request: IncomingMessage): Promise<Asked['body']> {
   return fields;
 }
 
-function fileOf({ name, size, type }: File) {
-  return { name, size, type };
-}
+const fileOf = ({ name, size, type }: File) => ({ name, size, type });
 
 export function json(response: ServerResponse, body: unknown, status = 200): void {
   response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));

@@ -41,9 +41,7 @@ function run(shell: Shell, script: string, { completion, flags = [], args = [] }
   return stdout;
 }
 
-function sorted(words: Iterable<string>): string[] {
-  return [...new Set(words)].sort();
-}
+const sorted = (words: Iterable<string>): string[] => [...new Set(words)].sort();
 
 /** Reads a line of words for each line of output but the last, which is empty. */
 function readLines(output: string): string[][] {

@@ -88,13 +88,9 @@ test.each([
   expect(server().files()).toEqual([]);
 });
 
-function recipe(content: object): PartSource {
-  return fieldPart('recipe', JSON.stringify(content));
-}
+const recipe = (content: object): PartSource => fieldPart('recipe', JSON.stringify(content));
 
-function recipeWith(name: string): PartSource {
-  return recipe({ steps: [{ overlay: { image: name } }] });
-}
+const recipeWith = (name: string): PartSource => recipe({ steps: [{ overlay: { image: name } }] });
 
 test.each([
   ['batch-negate-images', () => [image('a.icc', 'profile')]],

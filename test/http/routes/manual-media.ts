@@ -8,7 +8,7 @@ import type { Fields } from '../../../src/media/requests/fields.ts';
 import { readModerationRequest } from '../../../src/media/requests/moderation.ts';
 import { modelIdOf, type ValidatedRequest } from '../../../src/media/requests/validated-request.ts';
 import { READERS } from '../../../src/media/stages/validate-request.ts';
-import type { MediaCall } from '../../../src/media/task/call.ts';
+import type { MediaCall, SentFile } from '../../../src/media/task/call.ts';
 import type { KeyHolder, Store } from '../../../src/store/store.ts';
 import type { Task } from '../../../src/store/task.ts';
 
@@ -19,6 +19,8 @@ export interface Asked {
   readonly images: readonly string[];
   readonly mask: string | null;
 }
+
+const contentOf = (one: object) => readFile((one as SentFile).path, 'latin1');
 
 /** A media gateway that stores tasks as the real one does; the test ends them. */
 export class ManualMedia implements Media {
@@ -43,8 +45,8 @@ export class ManualMedia implements Media {
     this.asked.push({
       call,
       request,
-      images: await Promise.all(images.map(({ path }) => readFile(path, 'latin1'))),
-      mask: mask && (await readFile(mask.path, 'latin1')),
+      images: await Promise.all(images.map(contentOf)),
+      mask: mask && (await contentOf(mask)),
     });
     const { task } = await this.#store.createTask({
       accountId: holder.account.id,

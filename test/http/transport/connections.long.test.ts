@@ -9,9 +9,7 @@ import { RawClient } from '../raw-client.ts';
 /** The largest answer that needs no key. */
 const DOCUMENT = '/openapi.json';
 
-function get(path: string): string {
-  return `GET ${path} HTTP/1.1\r\nHost: oriel\r\n\r\n`;
-}
+const get = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: oriel\r\n\r\n`;
 
 /** Megabytes of memory that the daemon has. */
 function residentMegabytes({ child }: TestDaemon): number {

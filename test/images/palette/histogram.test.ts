@@ -13,9 +13,7 @@ function pixelsOf(...areas: readonly (readonly [colour: number, times: number])[
   );
 }
 
-function grey(level: number): number {
-  return (level << 16) | (level << 8) | level;
-}
+const grey = (level: number): number => (level << 16) | (level << 8) | level;
 
 /** The genuine weight of the bin that holds a colour, found by the colour's own histogram. */
 function genuineOf(histogram: Histogram, colour: number): number {

@@ -110,9 +110,7 @@ export async function imageFaults(url: string, size: string): Promise<string[]> 
 }
 
 /** What receivers tell repeated callbacks by. */
-export function webhookId({ headers }: Received): string {
-  return String(headers['webhook-id']);
-}
+export const webhookId = ({ headers }: Received): string => String(headers['webhook-id']);
 
 /** A task.s callbacks are signed, have one id, and have the record of the lookup. */
 export function callbackFaults(

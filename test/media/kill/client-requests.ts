@@ -68,9 +68,7 @@ function mannerOf(random: Random, index: number): Manner {
 }
 
 /** Its maximum price; a request beyond the account.s credits is refused. */
-export function mostOf({ model, n }: ClientRequest): number {
-  return PRICES[model] * n;
-}
+export const mostOf = ({ model, n }: ClientRequest): number => PRICES[model] * n;
 
 /** How many images there are to be in the end; 0 where it is to fail. */
 export function deliveredOf({ manner, n }: ClientRequest): number {

@@ -96,6 +96,4 @@ export interface Answer {
   readonly bytes: Buffer;
 }
 
-export function jsonOf<Value>({ bytes }: Answer): Value {
-  return JSON.parse(bytes.toString()) as Value;
-}
+export const jsonOf = <Value>({ bytes }: Answer): Value => JSON.parse(bytes.toString()) as Value;

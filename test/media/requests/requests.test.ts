@@ -25,9 +25,7 @@ function read(model: string, more: object, reader: Reader = readerOf(model)) {
   return READERS[reader](fieldsFor(model, more), modelOf(model));
 }
 
-function readerOf(model: string): Reader {
-  return model in READERS ? (model as Reader) : 'image';
-}
+const readerOf = (model: string): Reader => (model in READERS ? (model as Reader) : 'image');
 
 function failing(work: () => unknown): Failure {
   try {

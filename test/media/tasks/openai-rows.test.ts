@@ -63,6 +63,30 @@ it.each([
   await expect.poll(() => ann.credits()).toMatchObject({ reserved: 0, spent: 8 });
 });
 
+it('edits take JSON that names images by URL and by file', async () => {
+  const { first, ann } = await media.fresh();
+  const client = sdk(ann);
+  const { id } = await client.files.create({ file: await image(), purpose: 'vision' });
+  const url = `data:image/png;base64,${png(64, 64).toString('base64')}`;
+  const post = (more: object) =>
+    client.post<OpenAI.ImagesResponse>('/images/edits', {
+      body: { model: 'native', prompt: 'night', response_format: 'b64_json', ...more },
+    });
+  const images = [{ file_id: id }, { image_url: url }];
+  expect((await post({ images })).data).toHaveLength(1);
+  const [{ parts }] = first.to('POST /images/edits') as [Received];
+  expect(parts.filter(({ name }) => name.startsWith('image'))).toHaveLength(2);
+  for (const [more, param] of [
+    [{}, 'images'],
+    [{ images: [{}] }, 'images[0]'],
+    [{ images: [{ file_id: 'file_0123456789ABCDEFGHIJ' }] }, 'images[0].file_id'],
+    [{ images: [{ image_url: 'data:,x' }] }, 'images[0].image_url'],
+    [{ images, mask: { image_url: 'http://127.0.0.1/a.png' } }, 'mask.image_url'],
+  ] as const) {
+    await expect(post(more)).rejects.toMatchObject({ param });
+  }
+});
+
 it('variations by the sandbox need one image and take no prompt', async () => {
   const { images } = sdk(await media().client());
   const file = await image();

@@ -68,9 +68,7 @@ async function expectKnown(store: Store, { made, ended, assets, delivered }: Kno
   expect(await findInconsistencies(store)).toEqual([]);
 }
 
-function nothing(): Known {
-  return { made: [], ended: [], assets: [], delivered: [] };
-}
+const nothing = (): Known => ({ made: [], ended: [], assets: [], delivered: [] });
 
 /** Directory of a closed store with a checkpoint. */
 async function checkpointed() {

@@ -7,9 +7,7 @@ import { lockByPid } from '../../../src/store/lock.ts';
 import { temporaryFolder } from '../../oriel.ts';
 import { contender, expectOneWinner } from './lock-contender.ts';
 
-function deadProcess(): number {
-  return spawnSync(process.execPath, ['-e', '0']).pid;
-}
+const deadProcess = (): number => spawnSync(process.execPath, ['-e', '0']).pid;
 
 const TOKEN = '01234567-89ab-cdef-0123-456789abcdef';
 const OTHER = 'fedcba98-7654-3210-fedc-ba9876543210';

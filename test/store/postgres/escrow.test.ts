@@ -20,9 +20,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 const ACCOUNT = 'acct_1';
 let count = 0;
 
-function payerOf(key: number) {
-  return { accountId: ACCOUNT, keyId: `key_${key}` };
-}
+const payerOf = (key: number) => ({ accountId: ACCOUNT, keyId: `key_${key}` });
 
 function bankWith(granted: number, budgets: readonly (number | null)[] = [null]): MemoryBank {
   const bank = new MemoryBank();

@@ -55,9 +55,7 @@ export async function replay(
   return answers;
 }
 
-function isThought({ type }: Item): boolean {
-  return type === 'reasoning' || type === 'thinking';
-}
+const isThought = ({ type }: Item): boolean => type === 'reasoning' || type === 'thinking';
 
 function thoughtsIn(history: readonly Item[]): number {
   const blocks = history.flatMap((item) =>

@@ -133,6 +133,22 @@ describe.each(PAIRS)('a client of %s, an upstream of %s', (client, upstream) => 
   });
 });
 
+it.each(
+  MODES.flatMap((mode) => ['chat', 'responses'].map((upstream) => [mode, upstream] as const)),
+)('omitted reasoning is not shown, and yet replayed: %s, %s', async (mode, upstream) => {
+  const { daemon, upstream: mock } = gateway();
+  mock.play(THINKING, DONE);
+  const more = { thinking: { type: 'enabled', budget_tokens: 2048, display: 'omitted' } };
+  const settings = { model: modelTo(upstream as 'chat'), tools: [WEATHER], more };
+  const conversation = talk('messages', daemon, settings).user('Weather in Oslo?');
+  expect(await conversation.ask(mode)).toMatchObject({ reasoning: '', calls: [{ id: 'call_a1' }] });
+  await conversation.results({ id: 'call_a1', content: 'snow' }).ask(mode);
+  const { body } = mock.requests[1]!;
+  if (upstream === 'chat') expect(body.messages[1]).toMatchObject(REPLAYED.chat);
+  else expect(body.input[1]).toMatchObject(REPLAYED.responses);
+  expect(JSON.stringify(body)).not.toContain('oriel:');
+});
+
 describe('reasoning of another provider', () => {
   it.each(PAIRS)('client %s, upstream %s: is not sent', async (client, to) => {
     const { daemon, upstream: mock } = gateway();

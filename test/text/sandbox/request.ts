@@ -5,9 +5,7 @@ import type { Target } from '../../../src/text/dialects/dialect.ts';
 import { answerFromSandbox } from '../../../src/text/sandbox/sandbox.ts';
 import { textRequest, turn as turnOf } from '../request.ts';
 
-function textPart(text: string): Part {
-  return { type: 'text', text, path: 'messages[0].content' };
-}
+const textPart = (text: string): Part => ({ type: 'text', text, path: 'messages[0].content' });
 
 export function turn(role: Turn['role'], ...parts: (Part | string)[]): Turn {
   return turnOf(

@@ -298,9 +298,7 @@ function countOf(usage: Usage | null): Json | null {
   return usage && { read: usage.input, written: usage.output };
 }
 
-function failFrames({ message }: Failure): string {
-  return frame({ wrong: message });
-}
+const failFrames = ({ message }: Failure): string => frame({ wrong: message });
 
 function foldEvents(
   context: EncodeContext,

@@ -147,6 +147,4 @@ function isExcused(status: number, scope: ReadonlySet<FaultScope>, isText: boole
   return isText && scope.has('text') && status >= 502;
 }
 
-export function sha256(bytes: Buffer): string {
-  return createHash('sha256').update(bytes).digest('hex');
-}
+export const sha256 = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex');

@@ -28,7 +28,8 @@ export function modelRoutes(server: FastifyInstance, context: AppContext): void 
       const listing = listingFor(headers);
       const { return_wildcard_routes: all, ...page } = query;
       if (listing) {
-        return reply.send(listModels(context, listing, holder, parseQuery(listing.query, page)));
+        const asked = parseQuery(listing.query, page);
+        return reply.send(listModels(context, listing, holder, asked, all));
       }
       const { object, data } = publishModels(context.config, holder.key.models);
       return { object, data: all ? data : data.filter(isNamed) };
@@ -100,9 +101,10 @@ function listModels(
   { types, entryOf, listOf }: ModelListing,
   { key }: KeyHolder,
   { pageSize, limit = pageSize, pageToken = '', after_id: after }: ModelPage,
+  all = false,
 ) {
   const { data } = publishModels(config, key.models);
-  const models = data.filter((one) => types.includes(one.type) && isNamed(one));
+  const models = data.filter((one) => types.includes(one.type) && (all || isNamed(one)));
   const given = after ?? pageToken;
   const at = models.findIndex(({ id }) => id === given);
   if (given !== '' && at === -1) {

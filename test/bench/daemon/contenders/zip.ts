@@ -33,9 +33,7 @@ async function zipped(): Promise<number> {
   return read;
 }
 
-async function bare(): Promise<number> {
-  return readAll(Readable.from(hashed(), { objectMode: false }));
-}
+const bare = async (): Promise<number> => readAll(Readable.from(hashed(), { objectMode: false }));
 
 function* hashed(): Generator<Uint8Array> {
   for (const { bytes } of images) {

@@ -54,9 +54,7 @@ const libraries: Record<string, (count: number) => Promise<(file: string) => Pro
 };
 
 // biome-ignore lint/suspicious/noExplicitAny: the libraries are installed in a scratch folder only.
-async function library(name: string): Promise<any> {
-  return import(name);
-}
+const library = async (name: string): Promise<any> => import(name);
 
 function shrunken(file: string, channels: 3 | 4) {
   const picture = sharp(file).resize({ width: 256, height: 256, fit: 'inside' });

@@ -101,9 +101,7 @@ export function blocksOf(events: readonly TextEvent[]): DecodedBlock[] {
   return blocks;
 }
 
-export function last(events: readonly TextEvent[]): TextEvent {
-  return events.at(-1)!;
-}
+export const last = (events: readonly TextEvent[]): TextEvent => events.at(-1)!;
 
 export function finishOf(events: readonly TextEvent[]): TextEvent & { type: 'finish' } {
   const event = last(events);

@@ -9,9 +9,7 @@ import { request } from './conversation.ts';
 
 const HELLO = { role: 'user', content: 'Hello' };
 
-function messages(...more: unknown[]): TextRequest {
-  return request({ messages: more });
-}
+const messages = (...more: unknown[]): TextRequest => request({ messages: more });
 
 describe('a chat request with every field', () => {
   const all = request({

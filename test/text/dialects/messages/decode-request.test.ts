@@ -257,7 +257,6 @@ describe('a messages request is decoded', () => {
     expect(advice).toEqual([
       'cache_control',
       'metadata',
-      'thinking.display',
       'system[0].cache_control',
       'messages[0].content[0].cache_control',
       'tools[0].cache_control',
