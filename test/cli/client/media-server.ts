@@ -47,6 +47,8 @@ export function mediaServer({
     if (await answer?.(asked, response)) return;
     const asset = assets[path.replace('/assets/', '')];
     if (path === '/v1/models') return json(response, CATALOG);
+    const model = CATALOG.data.find(({ id }) => path === `/v1/models/${id}`);
+    if (model) return json(response, model);
     if (asset) return response.writeHead(200, { 'content-type': asset.type }).end(asset.bytes);
     if (path === '/v1/images/upload') {
       uploads += 1;

@@ -44,7 +44,8 @@ export function geminiUploadRoutes(server: FastifyInstance, context: AppContext)
     handler: async ({ body, headers }, reply) => {
       const { file } = checkedBody(startBody, body ?? {});
       const header = (key: string) => String(headers[`x-goog-upload-${key}`] ?? '');
-      if (header('command') !== 'start') throw invalid('X-Goog-Upload-Command', 'expected start');
+      if ((header('command') || 'start') !== 'start')
+        throw invalid('X-Goog-Upload-Command', 'expected start');
       if (file?.name) throw invalid('file.name', 'expected none; the server names files');
       keptFile({ path: '', size: Number(header('header-content-length')) }, 'file', MAX_FILE_BYTES);
       const named = file?.displayName || header('file-name') || 'file';
