@@ -319,8 +319,10 @@ describe('files', () => {
     const { file } = (await last.json()) as { file: { name: string; uri: string } };
     const shown = { displayName: 'notes', mimeType: 'text/plain', sizeBytes: String(unit + 3) };
     expect(file).toMatchObject({ ...shown, state: 'ACTIVE', source: 'UPLOADED' });
-    const page = await (await google('/v1beta/files?pageSize=1')).json();
-    expect(page).toMatchObject({ files: [{ name: file.name }], nextPageToken: expect.any(String) });
+    expect(await (await google('/v1beta/files?pageSize=1')).json()).toMatchObject({
+      files: [{ name: file.name }],
+      nextPageToken: expect.any(String),
+    });
     upstream.play({ steps: [{ text: 'read' }] });
     const parts = [{ file_data: { file_uri: file.uri, mime_type: 'text/plain' } }];
     const asked = JSON.stringify({ contents: [{ role: 'user', parts }] });
