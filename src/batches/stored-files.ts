@@ -5,8 +5,8 @@ import { chunksOf } from '../assets/storage/local-chunks.ts';
 import type { FileSource } from '../assets/storage/spooled-file.ts';
 import type { Config } from '../config/settings/schema.ts';
 import { codedFailure, type Failure } from '../failure.ts';
-import { rethrowAfter } from '../flow.ts';
 import { FairSemaphore } from '../fair-semaphore.ts';
+import { rethrowAfter } from '../flow.ts';
 import { HEAD_BYTES, isText, sniffMedia } from '../media/files/media-type.ts';
 import type { NewAsset } from '../store/asset.ts';
 import { changeDocument, type DocumentKey, type Typed } from '../store/document.ts';
@@ -97,7 +97,11 @@ export class StoredFiles implements FileContents {
   async addPart({ account }: KeyHolder, path: string, id: string): Promise<void> {
     const { store, config } = this.#services;
     if (await store.findAsset(id)) return;
-    const asset = await this.write(BINARY, chunksOf(() => open(path, 'r')), id);
+    const asset = await this.write(
+      BINARY,
+      chunksOf(() => open(path, 'r')),
+      id,
+    );
     await store
       .addUpload(account.id, asset, config().limits[account.plan].uploads)
       .catch(rethrowAfter(() => this.discard(account.id, [asset])));
