@@ -83,9 +83,7 @@ export class SharedTaskEvents extends TaskEvents {
     const known = tasks.get(task.id);
     const isOld =
       known &&
-      (isTerminal(known.status) ||
-        known.updatedAt > task.updatedAt ||
-        (known.status === task.status && known.attempts === task.attempts));
+      (isTerminal(known.status) || known.updatedAt > task.updatedAt || isSame(known, task));
     if (isOld) return;
     tasks.set(task.id, task);
     super.changed(task);
@@ -135,4 +133,8 @@ export class SharedTaskEvents extends TaskEvents {
       () => {},
     );
   }
+}
+
+function isSame(one: Task, other: Task): boolean {
+  return one.status === other.status && one.attempts === other.attempts;
 }

@@ -237,6 +237,11 @@ export const adminCommands: readonly CommandDefinition[] = Object.entries(GROUPS
     return { name, summary, notes: NOTES, subcommands: [...commands.map(definitionOf), ...others] };
   });
 
+/** Whether a positional argument may be left out; only the last one may. */
+function isOptional({ entries }: AdminCommand['options'], name: string): boolean {
+  return entries[name]?.type === 'optional';
+}
+
 function definitionOf(command: AdminCommand): CommandDefinition {
   const { name, summary, options: schema, positionals = [], examples } = command;
   const fields = positionals.map(
@@ -246,8 +251,7 @@ function definitionOf(command: AdminCommand): CommandDefinition {
     name,
     summary,
     positionals: fields.map((field) => ({
-      syntax:
-        schema.entries[field.name]?.type === 'optional' ? `[${field.name}]` : `<${field.name}>`,
+      syntax: isOptional(schema, field.name) ? `[${field.name}]` : `<${field.name}>`,
       description: helpOf(field),
       ...{ choices: field.choices, path: field.path },
     })),

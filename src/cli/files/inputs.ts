@@ -132,10 +132,7 @@ function walk(folder: string, strict: boolean): Input[] {
       if (name.startsWith('.')) continue;
       const relativePath = join(below, name);
       if (entry.isDirectory()) visit(relativePath);
-      else if (
-        IMAGE_EXTENSIONS.includes(extname(name).slice(1).toLowerCase()) &&
-        isFile(entry, join(path, name))
-      ) {
+      else if (isImageName(name) && isFile(entry, join(path, name))) {
         const optional =
           !strict && !READABLE_EXTENSIONS.includes(extname(name).slice(1).toLowerCase());
         found.push({ ...fileInput(join(folder, relativePath), relativePath), optional });
@@ -144,6 +141,10 @@ function walk(folder: string, strict: boolean): Input[] {
   };
   visit('');
   return found.sort((left, right) => byCodePoint(left.filename, right.filename));
+}
+
+function isImageName(name: string): boolean {
+  return IMAGE_EXTENSIONS.includes(extname(name).slice(1).toLowerCase());
 }
 
 /** Follows a link to a file, but not to a folder, which could contain the link. */

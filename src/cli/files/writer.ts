@@ -29,14 +29,17 @@ export function existsFailure(path: string): Failure {
   return codedFailure('output_exists', `${path} exists already; --overwrite replaces it`);
 }
 
+/** Compares whole milliseconds, the precision of times that Node sets. */
+function isNewer(path: string, other: string): boolean {
+  return valueOr(() => fs.statSync(path).mtime > fs.statSync(other).mtime, false);
+}
+
 /** The record of an input whose output exists and is kept; with a warning where the input is newer. */
 export function keptOutput(
   path: string,
   { filename, source }: Input,
 ): Pick<FileRecord, 'status' | 'outputFilename' | 'reason' | 'warnings'> {
-  const outdated =
-    'path' in source &&
-    valueOr(() => fs.statSync(source.path).mtime > fs.statSync(path).mtime, false);
+  const outdated = 'path' in source && isNewer(source.path, path);
   const message = `${filename} is newer; --overwrite makes the output anew`;
   return {
     status: 'skipped',

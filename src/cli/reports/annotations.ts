@@ -33,12 +33,7 @@ export function withAnnotations(report: Report): Report {
 /** Prints a workflow command. */
 export function annotate({ level, file, title, message }: Annotation): void {
   const properties = Object.entries({ file: fromWorkspace(file), title: `oriel: ${title}` });
-  const listed = properties
-    .map(
-      ([name, value]) =>
-        `${name}=${escapeData(value).replaceAll(':', '%3A').replaceAll(',', '%2C')}`,
-    )
-    .join(',');
+  const listed = properties.map(([name, value]) => `${name}=${escapeProperty(value)}`).join(',');
   printStderr(`::${level} ${listed}::${escapeData(message)}`, { isCommand: true });
 }
 
@@ -52,4 +47,8 @@ function fromWorkspace(file: string): string {
 function escapeData(text: string): string {
   const escaped = text.replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A');
   return printable(escaped);
+}
+
+function escapeProperty(text: string): string {
+  return escapeData(text).replaceAll(':', '%3A').replaceAll(',', '%2C');
 }

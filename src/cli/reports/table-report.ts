@@ -107,6 +107,11 @@ const IMAGES: readonly (Column & { readonly title: string })[] = [
   { title: 'CHANGE', minWidth: 6 },
 ];
 
+/** Columns of data, of which the last are left out first. */
+function dataColumns(keys: readonly string[]): Column[] {
+  return keys.map((_, index) => (index === 0 ? { minWidth: 12 } : { dropOrder: -index }));
+}
+
 /** The row of a file with several outputs, whose rows follow. */
 function outputsCells(name: Cell, record: FileRecord, outputs: readonly OutputRecord[]): Cell[] {
   const { originalSize, warnings = [] } = record;
@@ -146,12 +151,7 @@ export function tableReport(
   row?: Operation['row'],
 ): Report {
   const table = new Table(
-    gives === 'image'
-      ? [PATH, ...IMAGES]
-      : [
-          { minWidth: 18 },
-          ...columns.map((_, index) => (index === 0 ? { minWidth: 12 } : { dropOrder: -index })),
-        ],
+    gives === 'image' ? [PATH, ...IMAGES] : [{ minWidth: 18 }, ...dataColumns(columns)],
   );
   const depth = colourDepth();
   let titled = false;

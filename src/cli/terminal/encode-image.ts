@@ -22,9 +22,7 @@ export async function encodeForTerminal(
     return image2sixel(preview.rgba, preview.width, preview.height);
   }
   const png = Buffer.from(preview.png);
-  return protocol === 'kitty'
-    ? kitty(png)
-    : `\u001b]1337;File=inline=1;size=${png.length}:${png.toString('base64')}\u0007`;
+  return protocol === 'kitty' ? kitty(png) : iterm(png);
 }
 
 /** https://sw.kovidgoyal.net/kitty/graphics-protocol/: transmit and show a PNG, without a reply. */
@@ -36,6 +34,11 @@ function kitty(png: Buffer): string {
       return `\u001b_G${index === 0 ? 'a=T,f=100,q=2,' : ''}m=${more};${piece}${END}`;
     })
     .join('');
+}
+
+/** https://iterm2.com/documentation-images.html */
+function iterm(png: Buffer): string {
+  return `\u001b]1337;File=inline=1;size=${png.length}:${png.toString('base64')}\u0007`;
 }
 
 /** Pixels of the longer side, about the width of a terminal. */

@@ -67,6 +67,11 @@ const INDENT = 2;
 /** Columns of a terminal whose size is unknown. */
 const DEFAULT_WIDTH = 80;
 
+/** Columns of the terminal at standard output; infinite where it is no terminal. */
+function availableWidth(): number {
+  return process.stdout.isTTY ? process.stdout.columns || DEFAULT_WIDTH : Number.POSITIVE_INFINITY;
+}
+
 /**
  * Prints rows in aligned columns. The first SAMPLE_ROWS rows set the widths, so that a table of any
  * length is printed while its rows are added. In a row with fewer cells than the first, the last cell
@@ -86,11 +91,7 @@ export class Table {
   constructor(columns?: readonly Column[], write: (line: string) => Promise<void> = print) {
     this.#columns = columns ?? [];
     this.#write = (line) => write(inert(line));
-    this.#width = columns
-      ? process.stdout.isTTY
-        ? process.stdout.columns || DEFAULT_WIDTH
-        : Number.POSITIVE_INFINITY
-      : Number.POSITIVE_INFINITY;
+    this.#width = columns ? availableWidth() : Number.POSITIVE_INFINITY;
   }
 
   async add(row: readonly Cell[]): Promise<void> {

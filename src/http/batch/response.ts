@@ -66,10 +66,7 @@ export async function sendBatch(
     const batch = new Batch(
       files.map((file, index) => ({
         ...inputOf(file, limits),
-        variables: {
-          name: parse(file.filename.split(/[/\\]/).at(-1) || 'image').name,
-          index: index + 1,
-        },
+        variables: variablesOf(index, file),
       })),
       { operation: each, options, images, limits, pool, client: account.id, signal, bytesAhead },
       {
@@ -131,6 +128,11 @@ export function limitsOf(batch: AppContext['config']['batch']): Limits {
   const { fileBytes } = DEFAULT_LIMITS;
   const svgSwitch = "the operator's setting batch.svg";
   return { fileBytes, pixels, frames, side, deadline, svg, svgSwitch, programs };
+}
+
+function variablesOf(index: number, { filename }: FormFile) {
+  // Both slashes on every system, because the client may run on another one.
+  return { name: parse(filename.split(/[/\\]/).at(-1) || 'image').name, index: index + 1 };
 }
 
 function inputOf({ filename, size, path }: FormFile, limits: Limits): BatchInput {

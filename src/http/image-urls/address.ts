@@ -23,6 +23,11 @@ export interface ImageAddress {
 
 const EXPIRES = /(^|[;,])expires=(\d{1,12})(?=[;,]|$)/;
 
+/** The signature of `STEPS/SOURCE`: HMAC-SHA256 in base64url. */
+function signatureOf(path: string, key: string): string {
+  return createHmac('sha256', key).update(`/${path}`).digest('base64url');
+}
+
 /**
  * Reads the path of a URL, whose signature is checked before anything else.
  *
@@ -60,7 +65,7 @@ export function readAddress(url: string, { keys, presets }: ImageSettings): Imag
 }
 
 function isSigned(path: string, signature: string, key: string): boolean {
-  const expected = Buffer.from(createHmac('sha256', key).update(`/${path}`).digest('base64url'));
+  const expected = Buffer.from(signatureOf(path, key));
   // A client may pad base64url, as some libraries do.
   const given = Buffer.from(signature.replace(/={1,2}$/, ''));
   return given.length === expected.length && timingSafeEqual(given, expected);

@@ -103,9 +103,7 @@ export function bodiesOf(
   const texts = [before(JSON.stringify(body)), ...(answer === null ? [] : [before(answer)])];
   const redacted = redactorOf(config.requests)(texts);
   if (redacted === null) return null;
-  const [request = '', response = null] = redacted.map((text) =>
-    text.length <= maxBody ? text : `${text.slice(0, maxBody)}… [cut at ${maxBody} characters]`,
-  );
+  const [request = '', response = null] = redacted.map((text) => cut(text, maxBody));
   return { request, answer: response };
 }
 
@@ -114,6 +112,10 @@ const BASE64 = /[A-Za-z0-9+/_-]{2000,}={0,2}/g;
 
 /** Characters beyond the limit that are redacted. */
 const MARGIN = 4096;
+
+function cut(text: string, limit: number): string {
+  return text.length <= limit ? text : `${text.slice(0, limit)}… [cut at ${limit} characters]`;
+}
 
 /** Keys, tokens and passwords, as sources of regular expressions with their flags. */
 const SECRETS: readonly (readonly [source: string, flags: string, replacement?: string])[] = [

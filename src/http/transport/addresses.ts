@@ -44,9 +44,7 @@ export function limitConnectionsByAddress(
   const limit = connections ?? Math.max(1, Math.floor(maxConnections * CONNECTION_SHARE));
   const isTrusted = trusts(server.trustProxy);
   const isExempt = (address: string) =>
-    isTrusted(address) ||
-    (connections === undefined &&
-      !(ipaddr.process(address.split('%', 1)[0]!).range() === 'unicast'));
+    isTrusted(address) || (connections === undefined && !isPublic(address));
   const open = new Sums();
   let loggedAt = -Infinity;
 
@@ -81,6 +79,10 @@ function trusts(trustProxy: Config['server']['trustProxy']): (address: string) =
     const parsed = ipaddr.process(address.split('%', 1)[0]!);
     return list.check(parsed.toString(), parsed.kind());
   };
+}
+
+function isPublic(address: string): boolean {
+  return ipaddr.process(address.split('%', 1)[0]!).range() === 'unicast';
 }
 
 interface FailureWindow {

@@ -80,9 +80,7 @@ async function readForm(
         if (file) received.push(file);
         continue;
       }
-      const list = shape.lists?.names.find(
-        (name) => fieldname === name || fieldname === `${name}[]`,
-      );
+      const list = listName(fieldname, shape);
       if (list !== undefined) {
         const items = lists.get(list) ?? [];
         if (items.length === shape.lists!.maxItems) {
@@ -119,7 +117,11 @@ interface FormContext {
 }
 
 /** Checks a form, or JSON in its place, before its body is read. @throws Failure 413, 415 or 503 */
-export function admitForm({ draining, store, spool }: FormContext, shape: FormShape, json?: RegExp) {
+export function admitForm(
+  { draining, store, spool }: FormContext,
+  shape: FormShape,
+  json?: RegExp,
+) {
   return async (request: FastifyRequest) => {
     if (draining.aborted && !handsOver(store)) throw shuttingDown();
     if (!json?.test(request.headers['content-type'] ?? '')) checkFormHeaders(request, shape, spool);
@@ -157,10 +159,7 @@ async function readFile(
     if (part.value === '') return undefined;
     throw invalid(name, 'expected a file, received a text without filename');
   }
-  const filename = (part.filename ?? '').replace(
-    /%(22|0D|0A)/gi,
-    (sequence) => ESCAPES[sequence.toLowerCase()]!,
-  );
+  const filename = filenameOf(part.filename ?? '');
   if (filename.length > MAX_FILENAME_LENGTH) {
     throw invalid(name, `expected file names of at most ${MAX_FILENAME_LENGTH} characters`);
   }
@@ -181,6 +180,14 @@ function countText({ min, max }: FileField): string {
 /** Browsers escape three characters of a file's name (WHATWG HTML, multipart/form-data). */
 const ESCAPES: Readonly<Record<string, string>> = { '%22': '"', '%0d': '\r', '%0a': '\n' };
 
+function filenameOf(escaped: string): string {
+  return escaped.replace(/%(22|0D|0A)/gi, (sequence) => ESCAPES[sequence.toLowerCase()]!);
+}
+
+function listName(fieldname: string, { lists }: FormShape): string | undefined {
+  return lists?.names.find((name) => fieldname === name || fieldname === `${name}[]`);
+}
+
 /** The name of a text, which is unknown only where the form keeps these. */
 function fieldName({ fieldname, type }: Part, shape: FormShape): string {
   const { files, fields, lists, keepsUnknown } = shape;
@@ -195,7 +202,9 @@ function fieldName({ fieldname, type }: Part, shape: FormShape): string {
   throw invalid(shown, `unknown; expected one of ${known}`);
 }
 
-const valueBytesOf = ({ valueBytes = DEFAULT_VALUE_BYTES }: FormShape): number => valueBytes;
+function valueBytesOf({ valueBytes = DEFAULT_VALUE_BYTES }: FormShape): number {
+  return valueBytes;
+}
 
 /** The text of a field, which `curl -F recipe=@recipe.yaml` sends as a file. */
 async function textOf(

@@ -84,11 +84,13 @@ export function moderate(
     });
     if (isObject(json['error'])) throw client.failureOf(null, json);
     const redacted = objectOf(redactKeyInJson(json, client.settings.apiKey));
-    return readAnswer(
-      redacted,
-      Array.isArray(input) && typeof input[0] === 'string' ? input.length : 1,
-    );
+    return readAnswer(redacted, resultCount(input));
   });
+}
+
+/** Number of results: one for each text, or one for all parts of an input. */
+function resultCount(input: ModerationInput): number {
+  return Array.isArray(input) && typeof input[0] === 'string' ? input.length : 1;
 }
 
 function readAnswer(json: Json, count: number): ModerationAnswer {

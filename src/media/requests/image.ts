@@ -10,7 +10,15 @@ import {
   type ImageTaskRequest,
   QUALITIES,
 } from '../task/task-request.ts';
-import { inputImages, MAX_INPUTS, model, prompt, promptFieldsOf, shortText, taskFields } from './fields.ts';
+import {
+  inputImages,
+  MAX_INPUTS,
+  model,
+  prompt,
+  promptFieldsOf,
+  shortText,
+  taskFields,
+} from './fields.ts';
 import { requestReader } from './validated-request.ts';
 
 /** The fields that generations and edits have in common. */

@@ -4,6 +4,11 @@ import { tokensIn } from './usage.ts';
 /** More tokens than any model reads or writes for one answer. */
 const IMPLAUSIBLE_TOKENS = 10_000_000;
 
+/** Whether usage is plausible. Other reports are ignored, so that a miscount cannot empty an account. */
+function isPlausible({ input, output }: Usage): boolean {
+  return input < IMPLAUSIBLE_TOKENS && output < IMPLAUSIBLE_TOKENS;
+}
+
 /** What is known of the usage of one answer. */
 export interface ObservedAnswer {
   /** Requests to upstreams for it. */
@@ -70,8 +75,7 @@ export class UsageTracker {
 
   /** Takes the provider's report on one answer. */
   reportUsage(usage: Usage, choice = 0): void {
-    if (usage.input < IMPLAUSIBLE_TOKENS && usage.output < IMPLAUSIBLE_TOKENS)
-      this.#at(choice).usage = usage;
+    if (isPlausible(usage)) this.#at(choice).usage = usage;
   }
 
   /** Records that an answer ended, so that its reported usage is final. */

@@ -1,6 +1,6 @@
 import { tryParseJson } from '../../schema/json.ts';
 import { isObject } from '../../schema/untrusted.ts';
-import type { Part, TextRequest, Tool, ToolCallPart } from '../canonical/canonical.ts';
+import type { Grammar, Part, TextRequest, Tool, ToolCallPart } from '../canonical/canonical.ts';
 import {
   type EmulatedAnswer,
   type RequestEmulation,
@@ -29,10 +29,7 @@ export function emulateTextInput(request: TextRequest): RequestEmulation | null 
 function asFunction({ textInput, ...tool }: Tool): Tool {
   if (!textInput) return tool;
   const { grammar } = textInput;
-  const description =
-    grammar === null
-      ? 'The input of the tool.'
-      : `The input of the tool, as plain text that this ${grammar.syntax} grammar accepts:\n${grammar.definition}`;
+  const description = grammar === null ? 'The input of the tool.' : describe(grammar);
   return {
     ...tool,
     parameters: {
@@ -44,7 +41,14 @@ function asFunction({ textInput, ...tool }: Tool): Tool {
   };
 }
 
-const isTextCall = (part: Part): boolean => part.type === 'tool-call' && part.hasTextInput === true;
+/** The upstream is not forced to follow the grammar: the client's tool has to check its input. */
+function describe({ syntax, definition }: Grammar): string {
+  return `The input of the tool, as plain text that this ${syntax} grammar accepts:\n${definition}`;
+}
+
+function isTextCall(part: Part): boolean {
+  return part.type === 'tool-call' && part.hasTextInput === true;
+}
 
 function asFunctionCall(call: ToolCallPart): ToolCallPart {
   const { hasTextInput, ...own } = call;

@@ -67,7 +67,12 @@ function withContent(part: Json, { filename, mediaType, data }: FileContent): Js
       return { title: filename, ...rest, source };
     }
     default: {
-      const { fileUri, file_uri, mime_type = mediaType, ...given } = (fileData ?? file_data) as Json;
+      const {
+        fileUri,
+        file_uri,
+        mime_type = mediaType,
+        ...given
+      } = (fileData ?? file_data) as Json;
       return { ...rest, inlineData: { mimeType: mime_type, ...given, data } };
     }
   }

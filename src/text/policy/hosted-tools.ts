@@ -109,9 +109,7 @@ export class HostedTools {
     const tools = new Set<unknown>(allTools(request));
     for (const part of nativesOf(request)) {
       if (!isUnwanted(part)) continue;
-      const canBeUsed = tools.has(part)
-        ? isCallable(part, request)
-        : !(part.path === 'mcp_servers' && request.toolChoice?.type === 'none');
+      const canBeUsed = tools.has(part) ? isCallable(part, request) : !isServerList(part, request);
       if (!canBeUsed) uncallable.push(part);
       else if (this.#hosted.has(part.path)) hosted.push(part);
     }
@@ -191,4 +189,9 @@ function mustCall(choice: ToolChoice | null, left: TextRequest['tools']): boolea
     default:
       return false;
   }
+}
+
+/** Whether a property lists servers of tools, of which the model can call none. */
+function isServerList({ path }: NativePart, { toolChoice }: TextRequest): boolean {
+  return path === 'mcp_servers' && toolChoice?.type === 'none';
 }

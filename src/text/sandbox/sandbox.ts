@@ -53,15 +53,13 @@ function nextStep(answer: Generator<Step>): Step | null {
   } catch (error) {
     if (error instanceof Failure) return { type: 'error', failure: error };
     // A request may nest deeper than the stack allows.
-    if (error instanceof RangeError)
-      return {
-        type: 'error',
-        failure: codedFailure('nested_too_deeply', 'the request nests too deeply', {
-          cause: error,
-        }),
-      };
+    if (error instanceof RangeError) return { type: 'error', failure: tooDeep(error) };
     throw error;
   }
+}
+
+function tooDeep(cause: RangeError): Failure {
+  return codedFailure('nested_too_deeply', 'the request nests too deeply', { cause });
 }
 
 async function pause(milliseconds: number, signal: AbortSignal): Promise<void> {

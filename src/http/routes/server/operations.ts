@@ -70,10 +70,7 @@ function operationRecord(operation: SetOperation, side: number): OperationRecord
       maximum,
       default: (field.default as Value | undefined) ?? null,
       sample: sample[field.name] ?? null,
-      presets:
-        document?.option === field.name
-          ? document.names.map((name) => ({ name, text: presetSource(name) ?? '' }))
-          : null,
+      presets: document?.option === field.name ? presetsOf(document.names) : null,
       description: field.description,
       expects: field.expects,
     };
@@ -87,6 +84,10 @@ function operationRecord(operation: SetOperation, side: number): OperationRecord
     over: operation.set ? 'all' : 'each',
     fields: [...fields, ...files.filter(({ max }) => max > 1).map(furtherImages)],
   };
+}
+
+function presetsOf(names: readonly string[]) {
+  return names.map((name) => ({ name, text: presetSource(name) ?? '' }));
 }
 
 /** The form field of images to which a document refers; it is no option of the operation. */

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { AssetStorage, ReadOptions } from '../../../assets/storage/asset-storage.ts';
 import type { StoredFile } from '../../../assets/storage/verification.ts';
-import { codedFailure } from '../../../failure.ts';
+import { codedFailure, type Failure } from '../../../failure.ts';
 import type { Asset } from '../../../store/asset.ts';
 import { BINARY } from '../../openapi/openapi.ts';
 import type { AppContext } from '../../request/app-context.ts';
@@ -33,8 +33,7 @@ interface NamedRoute {
 export function assetRoutes(server: FastifyInstance, context: AppContext): void {
   const answer = async (request: FastifyRequest<NamedRoute>, reply: FastifyReply) => {
     const asset = await context.store.findAsset(request.params.name);
-    if (asset === undefined)
-      throw codedFailure('asset_not_found', 'there is no such file', { param: 'name' });
+    if (asset === undefined) throw notFound();
     return answerFile(asset, context.assets, request, reply);
   };
   addEndpoint(server, {
@@ -107,4 +106,8 @@ export async function bodyOf(
   const body = Readable.from(chunks, { objectMode: false });
   body.unshift(first.value!);
   return body;
+}
+
+function notFound(): Failure {
+  return codedFailure('asset_not_found', 'there is no such file', { param: 'name' });
 }

@@ -89,10 +89,7 @@ function handlerOf<Request extends RowRequest, Answer extends RowAnswer>(
     const admission = admissionOf(request, reply, context);
     const asked = context.rows.answer(row, {
       requestId: request.id,
-      body:
-        isObject(request.body) && isObject(request.params)
-          ? { ...request.body, ...request.params }
-          : request.body,
+      body: named(request),
       headers: request.headers,
       holder: request.holder,
       report,
@@ -109,4 +106,9 @@ function handlerOf<Request extends RowRequest, Answer extends RowAnswer>(
     reply.type('application/json; charset=utf-8');
     return `${whole}\n`;
   };
+}
+
+/** The body with the model of the path, if that has one. */
+function named({ body, params }: FastifyRequest): unknown {
+  return isObject(body) && isObject(params) ? { ...body, ...params } : body;
 }

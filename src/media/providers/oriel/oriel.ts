@@ -79,9 +79,7 @@ async function runRemote(job: RemoteJob, options: RunOptions): Promise<MediaOutp
     path: job.path,
     body: job.body,
     headers: {
-      'idempotency-key': createHash('sha256')
-        .update(`${context.idempotencyKey} ${failed}`)
-        .digest('base64url'),
+      'idempotency-key': idempotencyKeyOf(context, failed),
       // Whatever the setting of the key there is.
       prefer: 'respond-async',
     },
@@ -93,6 +91,11 @@ async function runRemote(job: RemoteJob, options: RunOptions): Promise<MediaOutp
   const state: SavedState = { taskId: id, failed };
   await context.saveState(state);
   return waitFor(id, job, options);
+}
+
+/** Hashed, since model names may have any length and characters that headers do not allow. */
+function idempotencyKeyOf({ idempotencyKey }: ProviderContext, failed: number): string {
+  return createHash('sha256').update(`${idempotencyKey} ${failed}`).digest('base64url');
 }
 
 function savedStateOf({ savedState }: ProviderContext): SavedState {

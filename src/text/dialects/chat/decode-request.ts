@@ -71,6 +71,11 @@ function formatOf(format: unknown): ResponseFormat | null {
   return { type: type === 'text' ? 'text' : 'json-object' };
 }
 
+/** Some compatible servers take -1 and 0 for all tokens. */
+function topKOf({ top_k: topK }: ChatRequest): number | null {
+  return topK != null && topK > 0 ? topK : null;
+}
+
 /** Fields of vLLM by which the answer continues the last message, and their values that ask for it. */
 const CONTINUING = [
   ['continue_final_message', true],
@@ -115,7 +120,7 @@ export function decodeRequest(input: unknown, address?: RequestAddress): TextReq
     tools: decodeTools(tools, hasFunctions ? 'functions' : 'tools', findings),
     toolChoice: toolChoiceOf(body.tool_choice),
     maxOutputTokens: maxOutputTokensOf(body),
-    topK: body.top_k != null && body.top_k > 0 ? body.top_k : null,
+    topK: topKOf(body),
     stop: stopOf(body),
     format: formatOf(body.response_format),
     reasoning: reasoningOf(body),

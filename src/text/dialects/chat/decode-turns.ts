@@ -30,7 +30,9 @@ function collect(table: FieldTable, object: Json, path: string, findings: Findin
  * Whether a text part repeats the whole answer, as OpenAI's Agents SDK sends it: with the role of the
  * message, and with the reasoning, which the message itself then lacks.
  */
-const isEcho = (part: Json): boolean => part['type'] === 'text' && part['role'] === 'assistant';
+function isEcho(part: Json): boolean {
+  return part['type'] === 'text' && part['role'] === 'assistant';
+}
 
 function reasoningOf(message: Json): Json {
   const { content } = message;
@@ -141,13 +143,13 @@ export function decodeTools(
 /** The parts of a message, the last with the mark of the message. */
 function withMessageMark(parts: readonly Part[], message: Json, path: string): readonly Part[] {
   const last = parts.at(-1);
-  if (
-    last === undefined ||
-    !(last.type === 'text' || last.type === 'media' || last.type === 'tool-call')
-  )
-    return parts;
+  if (last === undefined || !isCacheable(last)) return parts;
   const marked = withMark(last, message, path);
   return marked === last ? parts : [...parts.slice(0, -1), marked];
+}
+
+function isCacheable({ type }: Part): boolean {
+  return type === 'text' || type === 'media' || type === 'tool-call';
 }
 
 function decodeResult(message: Json, path: string, findings: Findings): ToolResultPart {

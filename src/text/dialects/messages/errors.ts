@@ -19,6 +19,11 @@ function messageForClients(message: string, code: unknown): string {
   return isShown ? message : `${TOO_LONG}: ${message}`;
 }
 
+/** The `error` of a response, with the words that clients of this format look for. */
+function errorForClients(error: Json): Json {
+  return { ...error, message: messageForClients(String(error['message']), error['code']) };
+}
+
 const CODE = 'thread_unsupported_request';
 
 /**
@@ -36,10 +41,6 @@ export function refuseThread({ thread }: MessagesRequest): void {
 export function withThreadDetails(body: Json): Json {
   const { error } = body;
   if (!isObject(error)) return body;
-  if (error['code'] !== CODE)
-    return {
-      ...body,
-      error: { ...error, message: messageForClients(String(error['message']), error['code']) },
-    };
+  if (error['code'] !== CODE) return { ...body, error: errorForClients(error) };
   return { ...body, error: { ...error, details: { error_code: CODE, unsupported: ['thread'] } } };
 }
