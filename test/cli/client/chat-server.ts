@@ -44,7 +44,8 @@ export function stream(response: ServerResponse, ...texts: string[]): void {
 /** A daemon with a catalog of models, whose other answers are a test's own. */
 export function chatServer(answer: Answering): Promise<MockDaemon> {
   return mockDaemon((asked, response) => {
-    return asked.path.startsWith('/v1/models') ? json(response, CATALOG) : answer(asked, response);
+    const isList = /^\/v1\/models(?!\/)/.test(asked.path);
+    return isList ? json(response, CATALOG) : answer(asked, response);
   });
 }
 
