@@ -296,7 +296,8 @@ describe('files', () => {
       ...{ 'x-goog-upload-command': name, 'x-goog-upload-offset': String(offset) },
     });
     const path = '/upload/v1beta/files';
-    const begun = await google(path, command('start'), '{"file":{"displayName":"notes"}}');
+    const displayName = '../a\\\u0000no\ntes';
+    const begun = await google(path, command('start'), JSON.stringify({ file: { displayName } }));
     const url = begun.headers.get('x-goog-upload-url')!;
     const unit = 256 * 1024;
     for (const [headers, body] of [
@@ -309,6 +310,8 @@ describe('files', () => {
     }
     const large = { ...command('start'), 'x-goog-upload-header-content-length': '300000000' };
     expect((await google(path, large, '{}')).status).toBe(413);
+    const unknown = { ...large, 'x-goog-upload-header-content-length': 'many' };
+    expect((await google(path, unknown, '{}')).status).toBe(400);
     for (let twice = 0; twice < 2; twice += 1) {
       const sent = await google(url, command('upload'), 'x'.repeat(unit));
       expect(sent.headers.get('x-goog-upload-status')).toBe('active');
@@ -329,6 +332,10 @@ describe('files', () => {
     expect((await google('/v1beta/models/to-chat:generateContent', {}, asked)).status).toBe(200);
     const content = Buffer.from(`${'x'.repeat(unit)}end`).toString('base64');
     expect(upstream.only().text).toContain(content);
+    // The chunks of the first upload are gone.
+    await google(url, command('upload'), 'y'.repeat(unit));
+    const ended = await google(url, command('finalize', unit), '');
+    expect(await ended.json()).toMatchObject({ file: { sizeBytes: String(unit) } });
     await openai().files.delete(file.name.slice('files/'.length));
     const gone = await (await google(`/v1beta/${file.name}`)).json();
     expect(gone).toMatchObject({ error: { status: 'NOT_FOUND', param: 'file_id' } });

@@ -133,7 +133,7 @@ export function fileFormRoutes(server: FastifyInstance, context: AppContext): vo
         const { purpose, ...given } = checkFields(uploadForm, values);
         const most = given['expires_after[seconds]'] ?? given.expires_in_seconds ?? Infinity;
         const { path } = sentFiles(form, 'file', UPLOAD)[0]!;
-        const filename = form.files.get('file')![0]!.filename.replace(/^.*[/\\]/, '') || 'file';
+        const filename = safeName(form.files.get('file')![0]!.filename);
         const named = { filename, purpose: purpose ?? 'user_data' };
         nameIgnored(reply, unknownNames(uploadForm, values));
         return shownTo(request, context)(await files.add(request.holder, path, named, most));
@@ -141,6 +141,9 @@ export function fileFormRoutes(server: FastifyInstance, context: AppContext): vo
     },
   });
 }
+
+/** The last part of a name that a client gives, without control characters. */
+export const safeName = (name: string) => name.replace(/^.*[/\\]|\p{Cc}/gsu, '') || 'file';
 
 const isGemini = ({ routeOptions }: Pick<FastifyRequest, 'routeOptions'>) =>
   routeOptions.url!.includes('/v1beta/');

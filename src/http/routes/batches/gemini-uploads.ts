@@ -9,7 +9,7 @@ import type { AppContext } from '../../request/app-context.ts';
 import { addEndpoint } from '../../request/endpoint.ts';
 import { disconnectSignal } from '../../transport/client-disconnect.ts';
 import { keptFile } from '../../uploads/form.ts';
-import { MAX_FILE_BYTES, shownTo } from './files.ts';
+import { MAX_FILE_BYTES, safeName, shownTo } from './files.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -47,10 +47,13 @@ export function geminiUploadRoutes(server: FastifyInstance, context: AppContext)
       if ((header('command') || 'start') !== 'start')
         throw invalid('X-Goog-Upload-Command', 'expected start');
       if (file?.name) throw invalid('file.name', 'expected none; the server names files');
-      keptFile({ path: '', size: Number(header('header-content-length')) }, 'file', MAX_FILE_BYTES);
-      const named = file?.displayName || header('file-name') || 'file';
+      const size = Number(header('header-content-length'));
+      if (!(size >= 0)) {
+        throw invalid('X-Goog-Upload-Header-Content-Length', 'expected a number of bytes');
+      }
+      keptFile({ path: '', size }, 'file', MAX_FILE_BYTES);
       const query = new URLSearchParams({
-        name: named,
+        name: file?.displayName || header('file-name') || 'file',
         type: header('header-content-type') || '*',
       });
       const id = randomBytes(16).toString('base64url');
@@ -87,8 +90,8 @@ export function geminiUploadRoutes(server: FastifyInstance, context: AppContext)
         }
         reply.header('x-goog-upload-status', 'active');
         if (isQuery) return reply.header('x-goog-upload-size-received', received).send({});
-        if (!/^upload(, *finalize)?$/.test(command)) {
-          throw invalid('X-Goog-Upload-Command', 'expected upload, upload with finalize, or query');
+        if (!/^(?:upload|(?:upload, *)?finalize)$/.test(command)) {
+          throw invalid('X-Goog-Upload-Command', 'expected upload, finalize, both, or query');
         }
         if (received !== offset) throw invalid('X-Goog-Upload-Offset', `expected ${received}`);
         const spooled = spool.uploads();
@@ -102,7 +105,7 @@ export function geminiUploadRoutes(server: FastifyInstance, context: AppContext)
           const size = offset + sent.size;
           const { path } = keptFile({ ...sent, size }, 'file', MAX_FILE_BYTES);
           if (command !== 'upload') {
-            const named = { filename: query.name ?? 'file', purpose: 'user_data' } as const;
+            const named = { filename: safeName(query.name ?? ''), purpose: 'user_data' } as const;
             const file = await files.add(holder, path, named, Infinity, query.type, parts);
             reply.header('x-goog-upload-status', 'final');
             return { file: shownTo(request, context)(file) };
