@@ -23,8 +23,8 @@ async function fingerprintOf({ kind, fields, images = [], mask }: MediaCall): Pr
   const hash = createHash('sha256').update(JSON.stringify([kind, content]));
   for (const one of mask ? [...images, mask] : images) {
     const digest = createHash('sha256');
-    const content = 'url' in one ? [one.url] : createReadStream(one.path);
-    for await (const chunk of content) digest.update(chunk as Uint8Array);
+    const chunks = 'url' in one ? [one.url] : createReadStream(one.path);
+    for await (const chunk of chunks) digest.update(chunk as Uint8Array);
     hash.update(digest.digest());
   }
   return hash.digest('hex');

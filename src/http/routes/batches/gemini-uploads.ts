@@ -5,6 +5,7 @@ import { checkedBody } from '../../../schema/body.ts';
 import { boundedText, optional } from '../../../schema/fields.ts';
 import { invalid } from '../../../schema/invalid.ts';
 import type { Asset } from '../../../store/asset.ts';
+import type { Store } from '../../../store/store.ts';
 import type { AppContext } from '../../request/app-context.ts';
 import { addEndpoint } from '../../request/endpoint.ts';
 import { disconnectSignal } from '../../transport/client-disconnect.ts';
@@ -29,6 +30,24 @@ const chunkQuery = v.object({
   name: optional(name, 'name of the file'),
   type: optional(boundedText(128), 'media type of the file'),
 });
+
+/** Identifier of the stored chunk at a place of an upload, so that any node finds it. */
+function partId(upload: string, place: number): string {
+  return `${createHash('sha256').update(`${upload} ${place}`).digest('base64url')}.bin`;
+}
+
+/** The stored chunks of an upload up to an offset, and their bytes in all. */
+async function partsBefore(offset: number, upload: string, store: Pick<Store, 'findAsset'>) {
+  const parts: Asset[] = [];
+  let received = 0;
+  while (received < offset) {
+    const part = await store.findAsset(partId(upload, received));
+    if (part === undefined) break;
+    parts.push(part);
+    received += part.bytes;
+  }
+  return { parts, received };
+}
 
 /** Uploads in the protocol of Google's SDKs, in chunks. */
 export function geminiUploadRoutes(server: FastifyInstance, context: AppContext): void {
@@ -75,19 +94,8 @@ export function geminiUploadRoutes(server: FastifyInstance, context: AppContext)
         const command = String(headers['x-goog-upload-command'] ?? '');
         const isQuery = command === 'query';
         const offset = isQuery ? Infinity : Number(headers['x-goog-upload-offset'] ?? 0);
-        // Stored chunks are found by their place, so that any node may get the next one.
-        const partAt = (place: number) =>
-          `${createHash('sha256')
-            .update(`${holder.account.id} ${params.upload_id} ${place}`)
-            .digest('base64url')}.bin`;
-        const parts: Asset[] = [];
-        let received = 0;
-        while (received < offset) {
-          const part = await store.findAsset(partAt(received));
-          if (part === undefined) break;
-          parts.push(part);
-          received += part.bytes;
-        }
+        const upload = `${holder.account.id} ${params.upload_id}`;
+        const { parts, received } = await partsBefore(offset, upload, store);
         reply.header('x-goog-upload-status', 'active');
         if (isQuery) return reply.header('x-goog-upload-size-received', received).send({});
         if (!/^(?:upload|(?:upload, *)?finalize)$/.test(command)) {
@@ -113,7 +121,7 @@ export function geminiUploadRoutes(server: FastifyInstance, context: AppContext)
           if (sent.size === 0 || sent.size % CHUNK_UNIT !== 0) {
             throw invalid('X-Goog-Upload-Offset', `expected a multiple of ${CHUNK_UNIT} to follow`);
           }
-          await files.addPart(holder, path, partAt(offset));
+          await files.addPart(holder, path, partId(upload, offset));
           return {};
         } finally {
           await spooled.discard();
