@@ -23,7 +23,7 @@ const FLOORS: readonly (readonly string[])[] = [
   ['config'],
   ['images', 'safety', 'exchanges'],
   ['store', 'upstream', 'threads'],
-  ['schema'],
+  ['schema', 'utf8'],
   ['failure', 'fair-semaphore', 'maps', 'libc', 'folders', 'temporary', 'clients'],
   ['error-codes', 'warning-codes', 'flow'],
 ];

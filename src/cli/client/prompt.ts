@@ -1,4 +1,4 @@
-import { textOf } from '../../config/loading/config-file.ts';
+import { readUtf8 } from '../../utf8.ts';
 import { usageFailure } from '../command/command.ts';
 import { readStandardInput } from '../terminal/terminal.ts';
 
@@ -36,5 +36,5 @@ export async function readPrompt(prompt: string | undefined): Promise<string> {
 async function readText(): Promise<string> {
   const bytes = await readStandardInput(MAX_BYTES);
   const failure = (reason: string) => usageFailure(`standard input: ${reason}`);
-  return textOf(() => bytes, MAX_BYTES, failure);
+  return readUtf8(() => bytes, MAX_BYTES, failure);
 }

@@ -1,5 +1,5 @@
 import { readFileSync, statSync } from 'node:fs';
-import { textOf } from '../../config/loading/config-file.ts';
+import { readUtf8 } from '../../utf8.ts';
 import { usageFailure } from '../command/command.ts';
 
 /** Bytes of a file that is an argument. */
@@ -18,12 +18,14 @@ const HINTS: Readonly<Record<string, string>> = {
  * @throws Failure with code `usage`
  */
 export function readText(path: string, names: readonly string[]): string {
-  // A device or a pipe might not end.
-  const isOther = statSync(path, { throwIfNoEntry: false })?.isFile() === false;
-  if (isOther) throw usageFailure(`${path}: expected a file`);
+  const read = () => {
+    // A device or a pipe might not end.
+    if (!statSync(path).isFile()) throw new Error('expected a file');
+    return readFileSync(path);
+  };
   const failure = (reason: string) => {
     const hint = names.length > 0 ? HINTS[reason] : undefined;
     return usageFailure(`${path}: ${reason}${hint ? `${hint} ${names.join(', ')}` : ''}`);
   };
-  return textOf(() => readFileSync(path), MAX_BYTES, failure);
+  return readUtf8(read, MAX_BYTES, failure);
 }

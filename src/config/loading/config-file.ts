@@ -1,6 +1,6 @@
 import { closeSync, openSync, readSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
-import type { Failure } from '../../failure.ts';
+import { readUtf8 } from '../../utf8.ts';
 import type { Environment } from '../yaml/interpolate.ts';
 import { invalidConfig } from '../yaml/invalid.ts';
 
@@ -34,32 +34,7 @@ function readBytes(file: string): Uint8Array {
 /** The text of the file. @throws Failure that names it */
 export function readSource(file: string): string {
   const failure = (reason: string, cause: unknown) => invalidConfig(`${file}: ${reason}`, cause);
-  return textOf(() => readBytes(file), MAX_BYTES, failure);
-}
-
-const REASONS: Readonly<Record<string, string>> = {
-  ENOENT: 'no such file',
-  EISDIR: 'a folder, not a file',
-  EACCES: 'no permission to read it',
-  ERR_ENCODING_INVALID_ENCODED_DATA: 'not UTF-8',
-};
-
-/** The text of bytes in UTF-8. @throws the failure for the reason why there is none */
-export function textOf(
-  read: () => Uint8Array,
-  maxBytes: number,
-  failure: (reason: string, cause?: unknown) => Failure,
-): string {
-  let text: string | null = null;
-  try {
-    const bytes = read();
-    if (bytes.length <= maxBytes) text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-  } catch (error) {
-    const { code = '', message } = error as NodeJS.ErrnoException;
-    throw failure(REASONS[code] ?? message, error);
-  }
-  if (text === null) throw failure(`larger than ${maxBytes / 1000} KB`);
-  return text;
+  return readUtf8(() => readBytes(file), MAX_BYTES, failure);
 }
 
 /** The absolute path of the configuration file; null if there is none. */

@@ -326,6 +326,9 @@ describe('unreadable inputs', () => {
         await oriel(words`${HASH} closed/b.jpg closed/*.jpg a.jpg closed.jpg`, options),
       );
       expect(named.messages).toEqual([denied, denied, undefined, denied]);
+      const recipe = await oriel(words`run closed/r.yaml a.jpg`, options);
+      expect(recipe.stderr).toBe('oriel: closed/r.yaml: no permission to read it\n');
+      expect(recipe.status).toBe(2);
     } finally {
       // Otherwise only root could remove it.
       chmodSync(join(cwd, 'closed'), 0o700);
