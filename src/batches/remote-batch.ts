@@ -6,6 +6,7 @@ import {
 } from '../config/providers/provider-kinds.ts';
 import type { Config } from '../config/settings/schema.ts';
 import { codedFailure, Failure } from '../failure.ts';
+import { openProvider, type ProviderRequest } from '../routing/provider-request.ts';
 import { timeoutsOf } from '../routing/retry-policy.ts';
 import { nonEmptyTextOf, objectOf, objectsOf, textOf } from '../schema/untrusted.ts';
 import type { NewAsset } from '../store/asset.ts';
@@ -16,7 +17,6 @@ import type { KeyHolder } from '../store/store.ts';
 import type { Ledger } from '../text/billing/meter.ts';
 import { TextReport } from '../text/canonical/report.ts';
 import { dialectAt } from '../text/dialects/registry.ts';
-import { openProvider, type ProviderRequest } from '../text/execution/upstream-request.ts';
 import { readJson } from '../text/relay/upstream-response.ts';
 import type { AbortSignalLike } from '../upstream/abort-signal.ts';
 import type { Upstream, UpstreamResponse } from '../upstream/response.ts';
@@ -86,16 +86,8 @@ export async function advanceRemote(
   const provider = { ...configured, ...(apiKey !== undefined && { apiKey }) };
   const { headers } = dialectAt(endpoint)!;
   const timeouts = timeoutsOf(config(), provider);
-  const ask: Ask = (path, more = { method: 'GET' }) =>
-    openProvider(upstream, provider, {
-      path,
-      model: '',
-      headers,
-      body: {},
-      timeouts,
-      signal,
-      ...more,
-    });
+  const ask: Ask = (path, more) =>
+    openProvider(upstream, provider, { path, model: '', headers, timeouts, signal, ...more });
   if (remote.id === undefined) {
     const mark = (count: number) => {
       remote = { ...remote, sent: { name: key.id, at: store.now, count } };
@@ -110,7 +102,7 @@ export async function advanceRemote(
   const isInline = endpoint === MESSAGES;
   const path = `${isInline ? '/messages' : ''}/batches/${encodeURIComponent(remote.id)}`;
   if (isCut && !remote.isCancelled) {
-    await ask(`${path}/cancel`, {}).then(readJson).catch(ifRefused);
+    await ask(`${path}/cancel`, { json: {} }).then(readJson).catch(ifRefused);
     return set({ ...remote, isCancelled: true });
   }
   const state = await ask(path).then(readJson);
@@ -223,12 +215,15 @@ async function submit(
     const send = async (path: string, request: Partial<ProviderRequest>) =>
       nonEmptyTextOf((await ask(path, request).then(readJson))['id']);
     if (isInline) {
-      const headers = { ...dialectAt(endpoint)!.headers, 'content-length': String(asset.bytes) };
+      const headers = {
+        ...dialectAt(endpoint)!.headers,
+        ...{ 'content-type': 'application/json', 'content-length': String(asset.bytes) },
+      };
       return await send('/messages/batches', { headers, content: assets.chunks(asset) });
     }
     const file = await send('/files', formWith(asset, `${id}.jsonl`, assets.chunks(asset)));
     return await send('/batches', {
-      body: { input_file_id: file, endpoint, completion_window: '24h', metadata: { [NAME]: id } },
+      json: { input_file_id: file, endpoint, completion_window: '24h', metadata: { [NAME]: id } },
     });
   } finally {
     await files.discard(accountId, [asset]);

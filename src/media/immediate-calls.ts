@@ -2,7 +2,7 @@ import { findModel } from '../config/catalog/catalog.ts';
 import { nameOf, upstreamModelOf } from '../config/catalog/model-names.ts';
 import type { Model, Provider } from '../config/settings/schema.ts';
 import { clientPool, MAX_WAITING } from '../operations/pool/pool.ts';
-import { longestTotal, timeoutsOf } from '../routing/retry-policy.ts';
+import { longestTotal, timeoutsUntil } from '../routing/retry-policy.ts';
 import { unknownToProvider } from '../routing/route-candidates.ts';
 import { newId } from '../store/identifier.ts';
 import type { KeyHolder } from '../store/store.ts';
@@ -111,11 +111,6 @@ async function callProvider<Answer>(
     store.settle(reservation, { ...metered, counts: { requests: 1, errors: 1 }, charge: 0 });
   const deadline = performance.now() + longestTotal(config, model.routes);
   let isSent = false;
-  const timeoutsFor = (settings: Provider) => {
-    const timeouts = timeoutsOf(config, settings);
-    const remaining = Math.min(deadline - performance.now(), timeouts.total);
-    return { ...timeouts, firstByte: 0, total: Math.max(1, remaining) };
-  };
   try {
     const answer = await routing.run({
       model: id,
@@ -133,7 +128,7 @@ async function callProvider<Answer>(
           upstream,
           pool: clientPool(services.pool, { client: account.id, maxWaiting: MAX_WAITING }),
           textThreads: services.textThreads.forClient(account.id),
-          timeouts: timeoutsFor(settings),
+          timeouts: timeoutsUntil(deadline, config, settings),
           signal,
           savedState: null,
           saveState: async () => {},

@@ -78,6 +78,23 @@ export function timeoutsOf({ routing }: Pick<Config, 'routing'>, provider: Provi
   return { ...routing.timeouts, ...(provider.timeouts as Partial<Timeouts>) };
 }
 
+/** The timeouts of a request whose answer is needed by a deadline, in `performance.now()`. */
+export function timeoutsUntil(
+  deadline: number,
+  config: Pick<Config, 'routing'>,
+  provider: Provider,
+  isStreamed = false,
+): Timeouts {
+  const timeouts = timeoutsOf(config, provider);
+  const remaining = deadline - performance.now();
+  return {
+    ...timeouts,
+    // A whole answer begins when it is complete, so that only a stream has a limit for its first byte.
+    firstByte: isStreamed ? timeouts.firstByte : 0,
+    total: Math.max(1, Math.min(remaining, timeouts.total)),
+  };
+}
+
 /** Milliseconds that a request may take: the longest `total` of the providers of its routes. */
 export function longestTotal(
   config: Settings,

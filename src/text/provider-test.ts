@@ -9,6 +9,7 @@ import {
   secretsOf,
 } from '../config/providers/provider-kinds.ts';
 import { Failure } from '../failure.ts';
+import { openProvider } from '../routing/provider-request.ts';
 import { keysRedactor } from '../routing/redaction.ts';
 import { tryParseJson } from '../schema/json.ts';
 import { objectOf, objectsOf, textOf } from '../schema/untrusted.ts';
@@ -19,7 +20,6 @@ import { invalidAnswer } from './dialects/answer-errors.ts';
 import { chat } from './dialects/chat/chat.ts';
 import type { Target } from './dialects/dialect.ts';
 import { dialectNamed } from './dialects/registry.ts';
-import { openProvider } from './execution/upstream-request.ts';
 import { readJson } from './relay/upstream-response.ts';
 
 /** Milliseconds for the list and for the answer; the command waits 30 s for the daemon. */
@@ -139,7 +139,7 @@ function adviceFor(failure: Failure): string {
 async function listModels(upstream: Upstream, provider: RemoteProvider): Promise<string[]> {
   const { headers } = dialectNamed(kindOf(provider).defaultDialect ?? 'chat');
   const exchange = await openProvider(upstream, provider, {
-    ...{ path: '/models', model: '', method: 'GET', headers, body: {} },
+    ...{ path: '/models', model: '', headers },
     timeouts: { ...TIMEOUTS, total: LIST_MS },
     signal: new AbortController().signal,
   });
@@ -187,7 +187,7 @@ async function askModel(
     path: dialect.path(target, false),
     model,
     headers: dialect.headers,
-    body: dialect.encodeRequest(request, target),
+    json: dialect.encodeRequest(request, target),
     timeouts: { ...TIMEOUTS, total: ANSWER_MS },
     signal: new AbortController().signal,
   });

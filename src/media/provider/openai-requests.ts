@@ -39,7 +39,7 @@ export function transcribe(job: TranscriptionJob, context: ProviderContext): Pro
     });
     const text = redactKeyInBody(bytes.toString(), client.settings.apiKey);
     const json = tryParseJson(text);
-    if (isObject(json) && isObject(json['error'])) throw client.failureOf(null, json);
+    if (isObject(json) && isObject(json['error'])) throw client.failureOf(json);
     const isPage =
       /\b(html|json)\b/i.test(headers['content-type'] ?? '') || /^\s*<(!doctype|html)/i.test(text);
     if (TEXT_FORMATS.includes(format) && !isPage) return { text, ignored: [] };
@@ -82,7 +82,7 @@ export function moderate(
       body: { json: { model: context.model, input } },
       maxBytes: MAX_MODERATION_BYTES,
     });
-    if (isObject(json['error'])) throw client.failureOf(null, json);
+    if (isObject(json['error'])) throw client.failureOf(json);
     const redacted = objectOf(redactKeyInJson(json, client.settings.apiKey));
     return readAnswer(redacted, resultCount(input));
   });

@@ -1,10 +1,6 @@
-import {
-  headersOf,
-  isRemote,
-  type RemoteProvider,
-  urlOf,
-} from '../../config/providers/provider-kinds.ts';
+import { isRemote, type RemoteProvider, urlOf } from '../../config/providers/provider-kinds.ts';
 import { codedFailure, Failure } from '../../failure.ts';
+import { openProvider } from '../../routing/provider-request.ts';
 import { redactFailure } from '../../routing/redaction.ts';
 import { readUpstreamError } from '../../routing/upstream-error.ts';
 import { upstreamFailure } from '../../routing/upstream-failure.ts';
@@ -12,7 +8,6 @@ import { tryParseJson } from '../../schema/json.ts';
 import { isObject } from '../../schema/untrusted.ts';
 import type { Form } from '../../upstream/form.ts';
 import type { Timeouts } from '../../upstream/request.ts';
-import type { UpstreamResponse } from '../../upstream/response.ts';
 import type { ProviderContext } from './provider.ts';
 
 export type Json = Readonly<Record<string, unknown>>;
@@ -37,7 +32,7 @@ interface ProviderResponse {
   readonly bytes: Buffer;
 }
 
-/** Bytes of an error response that are read. */
+/** Bytes of a response without JSON that a failure is read from. */
 const MAX_ERROR_BYTES = 1024 * 1024;
 
 /** Failure codes of `UpstreamClient.open` after which the provider may have got the request. */
@@ -74,11 +69,15 @@ export class ProviderClient {
    */
   async send(request: ProviderRequest): Promise<ProviderResponse> {
     if (request.billable) await this.#context.beforeBillableRequest();
-    const response = await this.#open(request);
-    const { status, headers } = response;
-    if (status < 200 || status >= 300) throw await this.#errorResponse(response);
+    const { path, body, headers = {}, maxBytes } = request;
+    const { upstream, model, signal, timeouts, traceparent } = this.#context;
     try {
-      return { headers, bytes: await response.bytes(request.maxBytes) };
+      const response = await openProvider(upstream, this.settings, {
+        ...{ path, model, headers, traceparent, signal },
+        timeouts: request.timeouts ?? timeouts,
+        ...(body && ('json' in body ? { json: body.json } : { content: body.form })),
+      });
+      return { headers: response.headers, bytes: await response.bytes(maxBytes) };
     } catch (error) {
       throw this.#failureAfterSending(error, request);
     }
@@ -98,51 +97,15 @@ export class ProviderClient {
     throw request.billable ? asBillable(failure) : failure;
   }
 
-  /** The failure for a provider's error, whether it came as a status or inside a response or a job. */
-  failureOf(
-    status: number | null,
-    body: unknown,
-    headers: ProviderResponse['headers'] = {},
-  ): Failure {
-    return upstreamFailure(status, body, {
-      retryAfter: headers['retry-after'],
-      retryAfterMs: headers['retry-after-ms'],
-      apiKey: this.settings.apiKey,
-    });
-  }
-
-  async #open(request: ProviderRequest): Promise<UpstreamResponse> {
-    const { path, body, headers, timeouts } = request;
-    const { upstream, signal, timeouts: defaultTimeouts, traceparent } = this.#context;
-    try {
-      return await upstream.open(this.url(path), {
-        name: 'The provider',
-        exchange: { model: this.#context.model, path },
-        method: body === undefined ? 'GET' : 'POST',
-        headers: {
-          ...headersOf(this.settings),
-          // Undici adds the content type of a form, with its boundary.
-          ...(body !== undefined && 'json' in body && { 'content-type': 'application/json' }),
-          ...(traceparent && { traceparent }),
-          ...headers,
-        },
-        ...(body !== undefined && { body: 'json' in body ? JSON.stringify(body.json) : body.form }),
-        timeouts: timeouts ?? defaultTimeouts,
-        proxy: this.settings.proxy,
-        signal,
-      });
-    } catch (error) {
-      throw this.#failureAfterSending(error, request);
-    }
-  }
-
-  async #errorResponse(response: UpstreamResponse): Promise<Failure> {
-    const text = await response.bytes(MAX_ERROR_BYTES).then(String, () => '');
-    return this.failureOf(response.status, tryParseJson(text) ?? text, response.headers);
+  /** The failure for an error that came inside a response or a job. */
+  failureOf(body: unknown): Failure {
+    return upstreamFailure(null, body, { apiKey: this.settings.apiKey });
   }
 
   #failureAfterSending(error: unknown, { billable }: ProviderRequest): unknown {
     if (!(error instanceof Failure) || this.#context.signal.aborted) return error;
+    // The provider itself has refused the request.
+    if (error.upstreamStatus !== null) return error;
     return billable && CODES_AFTER_SENDING.has(error.code ?? '') ? asBillable(error) : error;
   }
 }

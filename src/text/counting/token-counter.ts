@@ -4,7 +4,8 @@ import { isRemote, kindOf, type Provider } from '../../config/providers/provider
 import type { Config } from '../../config/settings/schema.ts';
 import { Failure } from '../../failure.ts';
 import type { RoutingObserver } from '../../routing/observer.ts';
-import { longestTotal } from '../../routing/retry-policy.ts';
+import { openProvider } from '../../routing/provider-request.ts';
+import { longestTotal, timeoutsUntil } from '../../routing/retry-policy.ts';
 import { routeCandidates } from '../../routing/route-candidates.ts';
 import { Routing } from '../../routing/routing.ts';
 import type { TextJobs } from '../../threads/text-threads.ts';
@@ -15,7 +16,6 @@ import { Inspection } from '../dialects/inspection.ts';
 import { dialectNamed } from '../dialects/registry.ts';
 import type { TextCall } from '../execution/execution.ts';
 import { findModelOfType, targetOf } from '../execution/model-routes.ts';
-import { openProvider, timeoutsUntil } from '../execution/upstream-request.ts';
 import { Allowance } from '../policy/allowance.ts';
 import { readJson } from '../relay/upstream-response.ts';
 import { applyRules } from '../stages/apply-model-rules.ts';
@@ -110,7 +110,7 @@ export class TokenCounter {
         path: own.path(target),
         model: target.model,
         headers: { ...dialect.headers, ...forwarded?.sent },
-        body,
+        json: body,
         timeouts: timeoutsUntil(counting.deadline, config, provider),
         signal: call.signal,
       });

@@ -2,6 +2,7 @@ import type { TextRoute } from '../../config/catalog/catalog.ts';
 import { isRemote, type Provider } from '../../config/providers/provider-kinds.ts';
 import { codedFailure } from '../../failure.ts';
 import { secretsRedactor } from '../../routing/redaction.ts';
+import { timeoutsUntil } from '../../routing/retry-policy.ts';
 import { linkedSignal } from '../../upstream/abort-signal.ts';
 import {
   conversationIndexOf,
@@ -23,7 +24,7 @@ import { collectAnswers, readAnswer } from './collect-answers.ts';
 import { announceOmitted, type Outcome, type TextExecution, withoutOwn } from './execution.ts';
 import { targetOf } from './model-routes.ts';
 import { canPass, passThrough } from './pass-through.ts';
-import { openUpstream, type RemoteRoute, timeoutsUntil } from './upstream-request.ts';
+import { openUpstream, type RemoteRoute } from './upstream-request.ts';
 
 /**
  * Answers a request by one route of its model.

@@ -1,15 +1,15 @@
 import { upstreamModelOf } from '../../config/catalog/model-names.ts';
 import { isRemote, type RemoteProvider } from '../../config/providers/provider-kinds.ts';
 import { Failure } from '../../failure.ts';
+import { openProvider } from '../../routing/provider-request.ts';
 import { redactKeyInBody } from '../../routing/redaction.ts';
-import { longestTotal } from '../../routing/retry-policy.ts';
+import { longestTotal, timeoutsUntil } from '../../routing/retry-policy.ts';
 import { unknownToProvider } from '../../routing/route-candidates.ts';
 import { Routing } from '../../routing/routing.ts';
 import { reportCharge } from '../billing/charge-report.ts';
 import { openCache } from '../execution/answer-cache.ts';
 import { pathsHeader, type TextCall } from '../execution/execution.ts';
 import { findModelOfType } from '../execution/model-routes.ts';
-import { openProvider, timeoutsUntil } from '../execution/upstream-request.ts';
 import { readJson } from '../relay/upstream-response.ts';
 import type { TextGatewayOptions } from '../stages/stage.ts';
 import { reserveForRow } from './meter.ts';
@@ -89,9 +89,8 @@ export class RowGateway {
       return openProvider(through, provider, {
         path: format.path(upstreamModel),
         model: upstreamModel,
-        headers: {},
-        trace: report.trace,
-        body: format.body(request, upstreamModel),
+        traceparent: report.trace?.traceparent,
+        json: format.body(request, upstreamModel),
         timeouts: timeoutsUntil(deadline, config, provider),
         signal,
       }).then(async (exchange) => format.read(request, await readJson(exchange, row.parse)));

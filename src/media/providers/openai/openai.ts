@@ -52,7 +52,7 @@ function makeImages(
       maxBytes: n * MAX_BYTES_PER_IMAGE,
       billable: true,
     });
-    if (isObject(json['error'])) throw client.failureOf(null, json);
+    if (isObject(json['error'])) throw client.failureOf(json);
     try {
       return readImageResult(json, { maxImages: n, apiKey: client.settings.apiKey });
     } catch (error) {
@@ -96,7 +96,7 @@ function makeSpeech(
     if (/^\s*(text\/|application\/(\w+\+)?json)/i.test(headers['content-type'] ?? '')) {
       const text = bytes.toString('utf8', 0, 1_000_000);
       const json = tryParseJson(text);
-      if (isObject(json) && isObject(json['error'])) throw client.failureOf(null, json);
+      if (isObject(json) && isObject(json['error'])) throw client.failureOf(json);
       throw asBillable(missingContent('audio', text));
     }
     if (bytes.length === 0) throw asBillable(missingContent('audio', ''));

@@ -59,7 +59,7 @@ async function submit(
   const id = jobIdOf(json['id']);
   if (id === null) {
     throw isObject(json['error'])
-      ? client.failureOf(null, json)
+      ? client.failureOf(json)
       : asBillable(invalidResponse('no name of a job'));
   }
   try {
@@ -105,7 +105,7 @@ function isDone(json: Json, client: ProviderClient): true | null {
       return true;
     case 'failed':
     case 'cancelled':
-      throw client.failureOf(null, json['error']);
+      throw client.failureOf(json['error']);
     default:
       return null;
   }

@@ -85,7 +85,7 @@ async function runRemote(job: RemoteJob, options: RunOptions): Promise<MediaOutp
     },
     maxBytes: job.maxBytes,
   });
-  if (isObject(json['error'])) throw client.failureOf(null, json);
+  if (isObject(json['error'])) throw client.failureOf(json);
   const id = jobIdOf(json['task_id']);
   if (id === null) return readResult(job, json);
   const state: SavedState = { taskId: id, failed };
@@ -123,9 +123,9 @@ function readTask(record: Json, job: RemoteJob, client: ProviderClient): MediaOu
     case 'completed':
       return readResult(job, objectOf(record['result']));
     case 'failed':
-      throw client.failureOf(null, { error: record['error'] });
+      throw client.failureOf({ error: record['error'] });
     case 'expired':
-      throw client.failureOf(null, { type: 'timeout' });
+      throw client.failureOf({ type: 'timeout' });
     default:
       return null;
   }
