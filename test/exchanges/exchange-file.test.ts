@@ -117,13 +117,16 @@ describe('the canonical form of a request', () => {
 
 describe('the mask of secrets', () => {
   it.each([
-    ['sk-proj-abcdefghijklmnop1234', 'sk-'],
-    ['sk-ant-api03-abcdefghijklmnop1234', 'sk-'],
+    ['API_KEY=sk-proj-abcdefghijklmnop1234', 'API_KEY=sk-'],
+    ['\\nsk-ant-api03-abcdefghijklmnop1234', '\\nsk-'],
     ['AIzaSyA1234567890abcdefghijklmnopqrstuv', 'AIza'],
     ['AKIAIOSFODNN7EXAMPLE', 'AKIA'],
     ['Bearer abcdef.ghijkl-mnop', 'Bearer '],
+    ['basic dXNlcjpwYXNz', 'basic '],
+    ['https://host/?X-Amz-Signature=abcdef', 'https://host/?X-Amz-Signature='],
     ['https://user:password@host', 'https://'],
-    ['org-abcdefghijklmnopqrstuvwx', 'org-'],
+    ['org-abcdefghijklmnopqrstuvw1', 'org-'],
+    ['sk_live_abcdefghijklmnop1234', 'sk_'],
     ['the key of a provider', ''],
   ])('hides %s and keeps its length', (secret, prefix) => {
     const masked = mask(`before "${secret}" after`);
@@ -140,7 +143,7 @@ describe('the mask of secrets', () => {
   });
 
   it('leaves base64 and words as they are', () => {
-    const text = `${Buffer.from('AKIA').toString('base64')} task-management-of-everything desk-and-chair-in-the-room`;
+    const text = `${Buffer.from('AKIA').toString('base64')} task-management-of-everything desk-and-chair-in-the-room a basic understanding. Bearer authentication, user-authentication`;
     expect(mask(text)).toBe(text);
   });
 });

@@ -1,6 +1,7 @@
 import { createContext, Script } from 'node:vm';
 import type { FastifyRequest } from 'fastify';
 import type { Config } from '../../config/settings/schema.ts';
+import { SECRET_FORMS } from '../../exchanges/secret-forms.ts';
 import { getOrInsert } from '../../maps.ts';
 import type { KeptBodies } from '../../store/account.ts';
 import type { RequestBodies } from '../../store/requests/record.ts';
@@ -119,13 +120,7 @@ function cut(text: string, limit: number): string {
 
 /** Keys, tokens and passwords, as sources of regular expressions with their flags. */
 const SECRETS: readonly (readonly [source: string, flags: string, replacement?: string])[] = [
-  [
-    String.raw`\b(?:sk|pk|rk|ghp|gho|ghs|github_pat|xox[abprs]|glpat|hf|whsec|AKIA|ASIA|AIza)[-_A-Za-z0-9]{16,}`,
-    'g',
-  ],
-  [String.raw`\bBearer\s+[\w.~+/=-]{8,}`, 'gi'],
-  [String.raw`\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*`, 'g'],
-  ['-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----[^-]{0,8000}-----END [A-Z ]{0,30}PRIVATE KEY-----', 'g'],
+  [SECRET_FORMS, 'g'],
   [
     String.raw`(\\?"(?:password|passwd|secret|client_secret|api_?key|access_?token|authorization)\\?"\s*:\s*\\?")[^"\\]+`,
     'gi',

@@ -260,7 +260,7 @@ describe('the log of requests', () => {
 
 describe('bodies', () => {
   const SECRETS =
-    'CUST-123456 a@example.com sk-proj-abcdefghijklmnop1234 Bearer abcdefgh1234 x"password":"hunter2"';
+    'CUST-123456 a@example.com sk-proj-abcdefghijklmnop1234 Bearer abcdefgh1234 x"password":"hunter2" then\nxai-abcdefghijklmnopqrstuvwx1234';
 
   it('have no secrets, are cut, are deleted for good, and are not kept where an expression takes too long', async () => {
     const redact = ['CUST-\\d{6}', '(a+)+$', '(a|a)*bb$'];
@@ -271,7 +271,7 @@ describe('bodies', () => {
     const { request, answer } = (await bodiesIn(daemon))!;
     for (const text of [request, answer]) {
       expect(text).toMatch(/(\[redacted\] ?){4}/);
-      expect(text).not.toMatch(/CUST|example|sk-proj|abcdefgh|hunter2/);
+      expect(text).not.toMatch(/CUST|example|sk-proj|abcdefgh|hunter2|xai-/);
     }
     await ask(daemon, `${'word '.repeat(400)}unique-ending`);
     expect((await bodiesIn(daemon))!['request']).toMatch(
