@@ -13,7 +13,6 @@ import { sendEvents } from '../../transport/sse-response.ts';
 import {
   type AwaitedTask,
   announceTask,
-  type OpenAiTask,
   resultFiles,
   sendCreated,
   waitForEnd,
@@ -47,7 +46,7 @@ export async function sendOpenAiImages(
   context: AppContext,
   request: FastifyRequest,
   reply: FastifyReply,
-  awaited: OpenAiTask,
+  awaited: AwaitedTask,
   { format, isStreamed }: ImageResponse,
 ): Promise<FastifyReply> {
   announceTask(reply, awaited);
@@ -85,7 +84,7 @@ export const NO_USAGE: MediaUsage = {
 async function* imageEvents(
   context: AppContext,
   reply: FastifyReply,
-  awaited: OpenAiTask,
+  awaited: AwaitedTask,
 ): AsyncGenerator<string> {
   const result = await waitForResult(context, reply, awaited);
   const images = await resultFiles(result, context);

@@ -15,13 +15,7 @@ import { admitForm, sentFiles, valuesOf, withForm } from '../../uploads/form.ts'
 import type { FileField, FormShape } from '../../uploads/parts.ts';
 import { createdShape, uploadShape } from '../tasks/media-schema.ts';
 import { sendImages, sendOpenAiImages } from './image-response.ts';
-import {
-  announceIgnored,
-  idempotencyKeyOf,
-  fieldsOf as jsonFieldsOf,
-  sendCreated,
-  submitMedia,
-} from './media-response.ts';
+import { fieldsOf as jsonFieldsOf, sendCreated, submitMedia } from './media-response.ts';
 import {
   defaultFormatOf,
   imageResponseOf,
@@ -130,17 +124,16 @@ export function mediaFormRoutes(server: FastifyInstance, context: AppContext): v
       handler: async (request, reply) => {
         const signal = disconnectSignal(reply);
         const answer = async (values: Fields, sent: SentImages, free: () => unknown) => {
-          const idempotencyKey = idempotencyKeyOf(request);
           const defaultFormat = defaultFormatOf(request, context.config);
           const [response, fields] = imageResponseOf(values, defaultFormat);
-          const submitted = await submitMedia(context, kind, request, fields, sent);
+          const ignored = [...response.ignored, ...unknownNames(schema, fields)];
+          const asked = { kind, fields, ...sent, ignored };
+          const submitted = await submitMedia(context, request, reply, asked);
           // The task has its own copies: others get the room while the client waits.
           await free();
-          const ignored = [...response.ignored, ...unknownNames(schema, fields)];
-          announceIgnored(reply, submitted, context.config, ignored);
           if (response.format === null && prefersTask(request))
             return sendCreated(reply, submitted);
-          const awaited = { submitted, signal, isRepeatable: idempotencyKey !== null };
+          const awaited = { submitted, signal };
           return response.format === null
             ? await sendImages(context, reply, awaited, 'url')
             : await sendOpenAiImages(context, request, reply, awaited, response);

@@ -29,21 +29,11 @@ export function sendCreated(reply: FastifyReply, { id, model, status }: Task): F
 
 const pollUrl = (taskId: string): string => `/v1/tasks/${taskId}`;
 
-/**
- * Names the advice of a task's request that a route of its model leaves out. Which route will serve the
- * task is not known yet.
- *
- * @param more fields of the response that are left out
- */
-export function announceIgnored(
-  reply: FastifyReply,
-  { model: id, request }: Task,
-  { models, providers }: AppContext['config'],
-  more: readonly string[] = [],
-): void {
+/** The advice of a task's request that a route of its model leaves out: which one will serve it is not known yet. */
+function ignoredAdviceOf({ model: id, request }: Task, config: AppContext['config']): string[] {
+  const { models, providers } = config;
   const routes = Object.hasOwn(models, id) ? models[id]!.routes : [];
-  const advice = routes.flatMap((one) => ignoredAdvice(request as TaskRequest, one, providers));
-  nameIgnored(reply, [...new Set([...advice, ...more])]);
+  return routes.flatMap((one) => ignoredAdvice(request as TaskRequest, one, providers));
 }
 
 /** Names fields that are left out. */
@@ -73,12 +63,6 @@ export async function waitForEnd(
   return task;
 }
 
-/** A task for whose end a client of OpenAI's interface waits. */
-export interface OpenAiTask extends AwaitedTask {
-  /** Whether a repeated request gets the same task, by its Idempotency-Key. */
-  readonly isRepeatable: boolean;
-}
-
 /** Names a task to clients whose response has no other place for it. */
 export function announceTask(reply: FastifyReply, { submitted }: AwaitedTask): void {
   reply.header('x-oriel-task', submitted.id);
@@ -93,14 +77,14 @@ export function announceTask(reply: FastifyReply, { submitted }: AwaitedTask): v
 export async function waitForResult(
   context: AppContext,
   reply: FastifyReply,
-  awaited: OpenAiTask,
+  awaited: AwaitedTask,
 ): Promise<StoredResult> {
   const task = await waitForEnd(context, reply, awaited);
   if (task.status === 'completed') return task.result as StoredResult;
   const failure = task.error === null ? stillRunning(task) : failureOf(task.error);
   // OpenAI's SDKs repeat requests after 5xx, and each repetition would be charged again.
   const isCharged = failure.type === 'billable_error' || task.error === null;
-  if (isCharged && !awaited.isRepeatable) reply.header('x-should-retry', 'false');
+  if (isCharged && task.idempotency === null) reply.header('x-should-retry', 'false');
   throw failure;
 }
 
@@ -138,23 +122,32 @@ export function resultFiles(
   );
 }
 
-/** Creates the task of a request. @throws Failure */
+/** What a request asks for, as the endpoint has read it. */
+interface Submission extends Pick<MediaCall, 'images' | 'mask'> {
+  readonly kind: MediaKind;
+  readonly fields: Fields;
+  /** Fields that the endpoint leaves out. */
+  readonly ignored: readonly string[];
+}
+
+/** Creates the task of a request, and names to its client what is left out. @throws Failure */
 export async function submitMedia(
   context: AppContext,
-  kind: MediaKind,
   request: FastifyRequest,
-  fields: Fields,
-  sent: Pick<MediaCall, 'images' | 'mask'> = {},
+  reply: FastifyReply,
+  { ignored, ...submission }: Submission,
 ): Promise<Task> {
-  const { media, publicUrl } = context;
+  const { media, publicUrl, config } = context;
   const { holder } = request;
   const idempotencyKey = idempotencyKeyOf(request);
   const trace = traceOf(request, context);
-  request.task = await media.submit({
-    ...{ kind, fields, ...sent, holder, idempotencyKey, publicUrl, tags: readTags(request) },
+  const task = await media.submit({
+    ...{ ...submission, holder, idempotencyKey, publicUrl, tags: readTags(request) },
     ...trace,
   });
-  return request.task;
+  request.task = task;
+  nameIgnored(reply, [...new Set([...ignoredAdviceOf(task, config), ...ignored])]);
+  return task;
 }
 
 /** @throws Failure invalid_request if the body is not an object */
@@ -172,7 +165,7 @@ const KEY = /^[\x20-\x7e]{1,255}$/;
  *
  * @throws Failure invalid_request
  */
-export function idempotencyKeyOf({ headers }: FastifyRequest): string | null {
+function idempotencyKeyOf({ headers }: FastifyRequest): string | null {
   const key = headers['idempotency-key'];
   if (key === undefined) return null;
   if (typeof key === 'string' && KEY.test(key)) return key;

@@ -18,14 +18,7 @@ import { shuttingDown } from '../../responses/errors.ts';
 import { disconnectSignal } from '../../transport/client-disconnect.ts';
 import { createdShape, moderationShape } from '../tasks/media-schema.ts';
 import { sendImages, sendOpenAiImages } from './image-response.ts';
-import {
-  announceIgnored,
-  fieldsOf,
-  idempotencyKeyOf,
-  nameIgnored,
-  sendCreated,
-  submitMedia,
-} from './media-response.ts';
+import { fieldsOf, nameIgnored, sendCreated, submitMedia } from './media-response.ts';
 import { defaultFormatOf, imageResponseFields, imageResponseOf } from './response-format.ts';
 import { addSpeechRoute } from './speech.ts';
 
@@ -56,9 +49,11 @@ export function mediaRoutes(server: FastifyInstance, context: AppContext): void 
       accepted: createdShape,
       handler: async (request, reply) => {
         const fields = fieldsOf(request);
-        const task = await submitMedia(context, kind, request, fields);
-        announceIgnored(reply, task, context.config, unknownNames(described.body, fields));
-        return sendCreated(reply, task);
+        const ignored = unknownNames(described.body, fields);
+        return sendCreated(
+          reply,
+          await submitMedia(context, request, reply, { kind, fields, ignored }),
+        );
       },
     });
 
@@ -91,13 +86,11 @@ export function mediaRoutes(server: FastifyInstance, context: AppContext): void 
       const format = defaultFormatOf(request, context.config);
       const [response, fields] = imageResponseOf(fieldsOf(request), format);
       const signal = disconnectSignal(reply);
-      const submitted = await submitMedia(context, 'image', request, fields);
       const ignored = [...response.ignored, ...unknownNames(imageRequest, fields)];
-      announceIgnored(reply, submitted, context.config, ignored);
+      const asked = { kind: 'image', fields, ignored } as const;
+      const submitted = await submitMedia(context, request, reply, asked);
       if (response.format === null) return sendCreated(reply, submitted);
-      const isRepeatable = idempotencyKeyOf(request) !== null;
-      const awaited = { submitted, signal, isRepeatable };
-      return sendOpenAiImages(context, request, reply, awaited, response);
+      return sendOpenAiImages(context, request, reply, { submitted, signal }, response);
     },
   });
 
@@ -116,8 +109,8 @@ export function mediaRoutes(server: FastifyInstance, context: AppContext): void 
         throw invalid('stream', why);
       }
       const signal = disconnectSignal(reply);
-      const submitted = await submitMedia(context, 'image', request, fields);
-      announceIgnored(reply, submitted, context.config, unknownNames(imageRequest, fields));
+      const asked = { kind: 'image', fields, ignored: unknownNames(imageRequest, fields) } as const;
+      const submitted = await submitMedia(context, request, reply, asked);
       return sendImages(context, reply, { submitted, signal }, response.format ?? 'url');
     },
   });

@@ -11,11 +11,9 @@ import { eventOf, sendEvents } from '../../transport/sse-response.ts';
 import { bodyOf } from '../tasks/assets.ts';
 import { NO_USAGE } from './image-response.ts';
 import {
-  announceIgnored,
+  type AwaitedTask,
   announceTask,
   fieldsOf,
-  idempotencyKeyOf,
-  type OpenAiTask,
   resultFiles,
   submitMedia,
   waitForResult,
@@ -58,11 +56,10 @@ export function addSpeechRoute(server: FastifyInstance, context: AppContext): vo
     answer: AUDIO,
     handler: async (request, reply) => {
       const [isStreamed, fields] = streamFormatOf(fieldsOf(request));
-      const isRepeatable = idempotencyKeyOf(request) !== null;
       const signal = disconnectSignal(reply);
-      const submitted = await submitMedia(context, 'speech', request, fields);
-      const awaited: OpenAiTask = { submitted, signal, isRepeatable };
-      announceIgnored(reply, submitted, context.config, unknownNames(speechRequest, fields));
+      const ignored = unknownNames(speechRequest, fields);
+      const asked = { kind: 'speech', fields, ignored } as const;
+      const awaited = { submitted: await submitMedia(context, request, reply, asked), signal };
       announceTask(reply, awaited);
       if (isStreamed) return sendEvents(request, reply, speechEvents(context, reply, awaited));
       const result = await waitForResult(context, reply, awaited);
@@ -83,7 +80,7 @@ function streamFormatOf({ stream_format: given = null, ...fields }: Fields) {
 async function* speechEvents(
   context: AppContext,
   reply: FastifyReply,
-  awaited: OpenAiTask,
+  awaited: AwaitedTask,
 ): AsyncGenerator<string> {
   const result = await waitForResult(context, reply, awaited);
   const [file] = await resultFiles(result, context);

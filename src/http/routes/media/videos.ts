@@ -19,7 +19,7 @@ import { admitForm, sentFiles, valuesOf, withForm } from '../../uploads/form.ts'
 import type { FormShape } from '../../uploads/parts.ts';
 import { bodyOf } from '../tasks/assets.ts';
 import { taskNotFound } from '../tasks/tasks.ts';
-import { announceIgnored, resultFiles, submitMedia } from './media-response.ts';
+import { resultFiles, submitMedia } from './media-response.ts';
 
 const REFERENCE = 'input_reference[image_url]';
 
@@ -82,10 +82,11 @@ export function addVideoForm(server: FastifyInstance, context: AppContext): void
           ...fields
         } = requests.checkFields(videoForm, values);
         const images = sentFiles(form, 'input_reference', VIDEO);
-        const body = { ...fields, duration, ...(url && { input_images: [url] }) };
-        const task = await submitMedia(context, 'video', request, body, { images });
-        announceIgnored(reply, task, context.config, requests.unknownNames(videoForm, values));
-        return videoOf(task, context);
+        const asked = {
+          ...{ kind: 'video' as const, images, ignored: requests.unknownNames(videoForm, values) },
+          fields: { ...fields, duration, ...(url && { input_images: [url] }) },
+        };
+        return videoOf(await submitMedia(context, request, reply, asked), context);
       });
     },
   });
