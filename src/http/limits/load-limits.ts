@@ -1,6 +1,7 @@
 import { codedFailure, Failure } from '../../failure.ts';
 import { getOrInsert } from '../../maps.ts';
 import { type Nodes, shareOf } from '../../store/nodes.ts';
+import type { Load } from '../../text/billing/meter.ts';
 import { SLOTS, SlidingMinute } from './sliding-minute.ts';
 
 /** Limits of a key or a team; null for none. */
@@ -12,13 +13,6 @@ export interface LoadLimit {
   readonly tpm: number | null;
   /** Requests at once. */
   readonly parallel: number | null;
-}
-
-/** Estimate of the tokens of a request. */
-export interface Load {
-  readonly input: number;
-  /** Most tokens of output. */
-  readonly output: number;
 }
 
 /** A request that counts. */
@@ -49,11 +43,15 @@ export interface LoadLimits {
  */
 export function reservedTokens({ holder, tpm }: LoadLimit, { input, output }: Load): number {
   if (tpm === null) return input + output;
-  if (input > tpm) {
-    const message = `the request has about ${input} tokens of input, more than this ${holder} may use in a minute (${tpm})`;
-    throw tokensExceeded(message, 60);
-  }
+  if (input > tpm) throw tokensExceeded(inputExceeds({ holder, tpm }, { input }), 60);
   return Math.min(input + output, tpm);
+}
+
+export function inputExceeds(
+  { holder, tpm }: Pick<LoadLimit, 'holder' | 'tpm'>,
+  { input }: Pick<Load, 'input'>,
+): string {
+  return `the request has about ${input} tokens of input, more than this ${holder} may use in a minute (${tpm})`;
 }
 
 function tokensExceeded(message: string, retryAfter: number): Failure {

@@ -1,8 +1,8 @@
 import { newId } from '../../store/identifier.ts';
+import type { Load } from '../../text/billing/meter.ts';
 import {
   type ActiveLoad,
   type DividedLoads,
-  type Load,
   type LoadLimit,
   type LoadLimits,
   requestRefused,

@@ -3,8 +3,14 @@ import { codedFailure } from '../../failure.ts';
 import type { ApiKey, Team } from '../../store/account.ts';
 import { creditsText } from '../../store/credits.ts';
 import type { KeyHolder } from '../../store/store.ts';
+import type { Load } from '../../text/billing/meter.ts';
 import type { TextReport } from '../../text/canonical/report.ts';
-import type { ActiveLoad, Load, LoadLimit, LoadLimits } from '../limits/load-limits.ts';
+import {
+  type ActiveLoad,
+  inputExceeds,
+  type LoadLimit,
+  type LoadLimits,
+} from '../limits/load-limits.ts';
 import type { AppContext } from './app-context.ts';
 
 /** The header that names the limit of a key or a team which a request exceeds: `key tpm`, `team parallel`. */
@@ -18,10 +24,18 @@ export interface Admission {
   end(used: number): void;
 }
 
-const limitOf = (
-  holder: LoadLimit['holder'],
-  { id, tpm = null, parallel = null }: ApiKey | Team,
-): LoadLimit | null => (tpm === null && parallel === null ? null : { id, holder, tpm, parallel });
+/** The limits of a key and of its team, where they have any. */
+function limitsOf({ key, team }: KeyHolder): LoadLimit[] {
+  const limitOf = (
+    holder: LoadLimit['holder'],
+    { id, tpm = null, parallel = null }: ApiKey | Team,
+  ): LoadLimit[] => (tpm === null && parallel === null ? [] : [{ id, holder, tpm, parallel }]);
+  return [...limitOf('key', key), ...(team ? limitOf('team', team) : [])];
+}
+
+function endAll(active: ActiveLoad[], used: number): void {
+  for (const one of active.splice(0)) one.end(Math.ceil(used));
+}
 
 /** Half of a limit, which the requests of batches leave to others. */
 export const halfOf = (limit: number | null, least: number) =>
@@ -30,41 +44,36 @@ export const halfOf = (limit: number | null, least: number) =>
 /** Counts a request without a client by the limits of its key and its team, of which one of a batch may use half. */
 export async function admitInBackground(
   loads: LoadLimits,
-  { key, team }: KeyHolder,
+  holder: KeyHolder,
   load: Load,
   partOf = (limit: number | null, _least: number) => limit,
 ): Promise<Pick<Admission, 'end'>> {
   const active: ActiveLoad[] = [];
-  const end = (used: number) => {
-    for (const one of active.splice(0)) one.end(Math.ceil(used));
-  };
-  for (const limit of [limitOf('key', key), team ? limitOf('team', team) : null]) {
-    if (limit === null) continue;
-    // More than half where one request has as many tokens.
-    const tpm = partOf(limit.tpm, Math.min(load.input, limit.tpm ?? 0));
-    if (limit.tpm !== null && load.input > limit.tpm) {
-      const message = `the request has about ${load.input} tokens of input, more than this ${limit.holder} may use in a minute (${limit.tpm})`;
-      throw codedFailure('context_length_exceeded', message);
-    }
-    try {
+  try {
+    for (const limit of limitsOf(holder)) {
+      if (limit.tpm !== null && load.input > limit.tpm) {
+        const message = inputExceeds(limit, load);
+        throw codedFailure('context_length_exceeded', message);
+      }
+      // More than half where one request has as many tokens.
+      const tpm = partOf(limit.tpm, load.input);
       active.push(await loads.begin({ ...limit, tpm, parallel: partOf(limit.parallel, 1) }, load));
-    } catch (error) {
-      end(0);
-      throw error;
     }
+  } catch (error) {
+    endAll(active, 0);
+    throw error;
   }
-  return { end };
+  return { end: (used) => endAll(active, used) };
 }
 
 /** Null where neither the key nor its team has a limit. */
 export function admissionOf(
-  { holder: { key, team } }: FastifyRequest,
+  { holder }: FastifyRequest,
   reply: FastifyReply,
   { limits: { loads } }: AppContext,
 ): Admission | null {
-  const ofKey = limitOf('key', key);
-  const ofTeam = team === undefined ? null : limitOf('team', team);
-  if (ofKey === null && ofTeam === null) return null;
+  const held = limitsOf(holder);
+  if (held.length === 0) return null;
   const active: ActiveLoad[] = [];
   return {
     async admit(load) {
@@ -72,8 +81,7 @@ export function admissionOf(
       reply.raw.once('close', () => {
         for (const one of active) one.leave();
       });
-      for (const limit of [ofKey, ofTeam]) {
-        if (limit === null) continue;
+      for (const limit of held) {
         const one = await begun(limit, load);
         active.push(one);
         if (limit.tpm !== null && !reply.hasHeader('x-ratelimit-limit-tokens')) {
@@ -82,9 +90,7 @@ export function admissionOf(
         }
       }
     },
-    end(used) {
-      for (const one of active.splice(0)) one.end(Math.ceil(used));
-    },
+    end: (used) => endAll(active, used),
   };
 
   async function begun(limit: LoadLimit, load: Load): Promise<ActiveLoad> {

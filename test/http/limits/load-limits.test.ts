@@ -5,20 +5,12 @@ import {
   DividedLoads,
   type LoadLimit,
 } from '../../../src/http/limits/load-limits.ts';
+import { admitInBackground } from '../../../src/http/request/admission.ts';
+import type { KeyHolder } from '../../../src/store/store.ts';
 import { setNodes } from '../../engines/nodes.ts';
 import { runs } from '../../runs.ts';
 
 const NO_LIMIT: LoadLimit = { id: 'key_1', holder: 'key', tpm: null, parallel: null };
-
-/** The failure of a load that is refused. */
-function refusalOf(begin: () => unknown): unknown {
-  try {
-    begin();
-  } catch (error) {
-    return error;
-  }
-  return null;
-}
 
 describe('limits of loads', () => {
   let now = 0;
@@ -32,18 +24,29 @@ describe('limits of loads', () => {
     const limit = { ...NO_LIMIT, parallel: 2 };
     const begin = () => limits.begin(limit, { input: 5, output: 5 });
     const [first, second] = [begin(), begin()];
-    expect(refusalOf(begin)).toMatchObject({
-      message: 'this key may have 2 requests in progress at once',
-      ...{ status: 429, code: 'parallel_requests_exceeded', param: 'parallel', retryAfter: 1 },
-    });
+    expect(begin).toThrow(
+      expect.objectContaining({
+        message: 'this key may have 2 requests in progress at once',
+        ...{ status: 429, code: 'parallel_requests_exceeded', param: 'parallel', retryAfter: 1 },
+      }),
+    );
     first.leave();
     first.leave();
     first.end(7);
     first.end(7);
     begin();
-    expect(refusalOf(begin)).not.toBeNull();
+    expect(begin).toThrow();
     second.end(0);
     begin();
+  });
+
+  it('leave the key free where a request without a client is too long for its team', async () => {
+    const limits = loads();
+    const holder = { key: { id: 'key_1', parallel: 1 }, team: { id: 'team_1', tpm: 100 } };
+    const admit = (input: number) =>
+      admitInBackground(limits, holder as KeyHolder, { input, output: 0 });
+    await expect(admit(101)).rejects.toMatchObject({ code: 'context_length_exceeded' });
+    await admit(100);
   });
 
   it.each([
@@ -58,34 +61,36 @@ describe('limits of loads', () => {
     const limit = { ...NO_LIMIT, tpm: 100 };
     const begin = (input: number) => limits.begin(limit, { input, output: 0 });
     const active = limits.begin(limit, load);
-    expect(refusalOf(() => begin(1))).toMatchObject({ param: 'tpm', retryAfter: 1 });
+    expect(() => begin(1)).toThrow(expect.objectContaining({ param: 'tpm', retryAfter: 1 }));
     active.end(used);
     if (passes !== null) begin(passes).end(0);
     if (refused === null) return;
-    expect(refusalOf(() => begin(refused))).toMatchObject({ status: 429, retryAfter });
+    expect(() => begin(refused)).toThrow(expect.objectContaining({ status: 429, retryAfter }));
     now = 59_749;
-    expect(refusalOf(() => begin(refused))).not.toBeNull();
+    expect(() => begin(refused)).toThrow();
     now = 59_750;
     begin(refused);
   });
 
   it('of tokens refuse input that can never pass', () => {
     const limit: LoadLimit = { ...NO_LIMIT, holder: 'team', tpm: 100 };
-    expect(refusalOf(() => loads().begin(limit, { input: 101, output: 0 }))).toMatchObject({
-      ...{ status: 429, code: 'tokens_per_minute_exceeded', param: 'tpm', retryAfter: 60 },
-      message:
-        'the request has about 101 tokens of input, more than this team may use in a minute (100)',
-    });
+    expect(() => loads().begin(limit, { input: 101, output: 0 })).toThrow(
+      expect.objectContaining({
+        ...{ status: 429, code: 'tokens_per_minute_exceeded', param: 'tpm', retryAfter: 60 },
+        message:
+          'the request has about 101 tokens of input, more than this team may use in a minute (100)',
+      }),
+    );
   });
 
   it('are divided among the living nodes', () => {
     const limits = loads(4);
     const limit = { ...NO_LIMIT, tpm: 100, parallel: 8 };
     limits.begin(limit, { input: 20, output: 5 });
-    expect(refusalOf(() => limits.begin(limit, { input: 1, output: 0 }))).not.toBeNull();
+    expect(() => limits.begin(limit, { input: 1, output: 0 })).toThrow();
     limits.begin({ ...limit, tpm: null }, { input: 1, output: 0 });
     const third = () => limits.begin({ ...limit, tpm: null }, { input: 1, output: 0 });
-    expect(refusalOf(third)).toMatchObject({ param: 'parallel' });
+    expect(third).toThrow(expect.objectContaining({ param: 'parallel' }));
   });
 
   it('are never exceeded in any minute, and nothing is left when all has ended', () => {
