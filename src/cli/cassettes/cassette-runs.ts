@@ -22,19 +22,19 @@ import { Failure } from '../../failure.ts';
 import { printable } from '../../operations/batch/filename.ts';
 import { tryParseJson } from '../../schema/json.ts';
 import { type CommandInput, readFlags } from '../command/command.ts';
-import { printTable, type TitledColumn } from '../terminal/table.ts';
+import { type Columns, printTable } from '../terminal/table.ts';
 import { counted, humanBytes, print, printJson, printStderr } from '../terminal/terminal.ts';
 import { listFlags, pruneFlags, scanFlags } from './cassette-flags.ts';
 import '../../text/built-in-dialects.ts';
 
-const COLUMNS: readonly TitledColumn[] = [
-  { title: 'FILE', minWidth: 16 },
-  { title: 'PATH', minWidth: 12, dropOrder: 2 },
-  { title: 'STATUS' },
-  { title: 'BYTES' },
-  { title: 'STREAM', dropOrder: 1 },
-  { title: 'PROMPT', minWidth: 10 },
-];
+const COLUMNS: Columns<ReturnType<typeof factsOf>> = {
+  FILE: [({ file }) => file, { minWidth: 16 }],
+  PATH: [({ path }) => path, { minWidth: 12, dropOrder: 2 }],
+  STATUS: [({ status }) => (status === 0 ? 'none' : String(status))],
+  BYTES: [({ bytes }) => humanBytes(bytes)],
+  STREAM: [({ streamed }) => (streamed ? 'yes' : 'no'), { dropOrder: 1 }],
+  PROMPT: [({ prompt }) => prompt, { minWidth: 10 }],
+};
 
 /** Characters of a prompt that are listed. */
 const MAX_PROMPT = 80;
@@ -46,15 +46,9 @@ const PROMPTS = ['prompt', 'input', 'messages', 'contents', 'content', 'parts', 
 export async function runList({ positionals: [folder], flags }: CommandInput): Promise<number> {
   const { json } = readFlags(listFlags, flags);
   const { cassettes, faults } = readAll(folder);
-  const rows = cassettes.map(rowOf);
-  if (json) await printJson({ cassettes: rows, faults });
-  else {
-    const cells = rows.map(({ file, path, status, bytes, streamed, prompt }) => [
-      ...[file, path, status === 0 ? 'none' : String(status), humanBytes(bytes)],
-      ...[streamed ? 'yes' : 'no', prompt],
-    ]);
-    await printTable(COLUMNS, cells);
-  }
+  const facts = cassettes.map(factsOf);
+  if (json) await printJson({ cassettes: facts, faults });
+  else await printTable(COLUMNS, facts);
   for (const fault of faults) printStderr(`oriel: ${fault}`);
   return faults.length > 0 ? 1 : 0;
 }
@@ -66,7 +60,7 @@ function readAll(folder: unknown) {
   return { cassettes, faults };
 }
 
-function rowOf({ file, exchange: { request, answer } }: Cassette) {
+function factsOf({ file, exchange: { request, answer } }: Cassette) {
   const { status, chunks, headers, end } = answer;
   return {
     file,

@@ -1,7 +1,7 @@
 import { Failure } from '../../failure.ts';
 import { listOf, objectOf, textOf } from '../../schema/untrusted.ts';
 import { type CommandInput, readFlags } from '../command/command.ts';
-import { printTable, type TitledColumn } from '../terminal/table.ts';
+import { type Columns, printTable } from '../terminal/table.ts';
 import { printJson } from '../terminal/terminal.ts';
 import { modelsFlags } from './client-flags.ts';
 import type { DaemonClient } from './daemon-client.ts';
@@ -65,25 +65,24 @@ export async function runModels({ flags }: CommandInput): Promise<number> {
   return inSession(flags, async ({ client }) => {
     const { document, models } = await readCatalog(client, '?return_wildcard_routes=true');
     if (json) await printJson(document);
-    else await printTable(COLUMNS, models.map(rowOf));
+    else await printTable(COLUMNS, models);
     return 0;
   });
 }
 
-const COLUMNS: readonly TitledColumn[] = [
-  { title: 'MODEL', minWidth: 20 },
-  { title: 'ALIASES', minWidth: 10, dropOrder: 1 },
-  { title: 'TYPE', dropOrder: 4 },
-  { title: 'EFFORTS', minWidth: 10, dropOrder: 2 },
-  { title: 'PRICE', minWidth: 10, dropOrder: 3 },
-];
+const COLUMNS: Columns<CatalogEntry> = {
+  MODEL: [({ id }) => id, { minWidth: 20 }],
+  ALIASES: [({ aliases }) => aliases.join(',') || '-', { minWidth: 10, dropOrder: 1 }],
+  TYPE: [({ type }) => type || '-', { dropOrder: 4 }],
+  EFFORTS: [({ efforts }) => efforts.join(',') || '-', { minWidth: 10, dropOrder: 2 }],
+  PRICE: [priceText, { minWidth: 10, dropOrder: 3 }],
+};
 
-function rowOf({ id, aliases, type, efforts, prices }: CatalogEntry): string[] {
-  const price = prices
+function priceText({ prices }: CatalogEntry): string {
+  const texts = prices
     .filter(([, credits]) => credits > 0)
     .map(([unit, credits]) =>
       unit === 'above' ? `above ${credits} tokens` : `${credits} ${unit.replaceAll('_', ' ')}`,
     );
-  const cells = [aliases.join(','), type, efforts.join(','), price.join(', ')];
-  return [id, ...cells.map((cell) => cell || '-')];
+  return texts.join(', ') || '-';
 }

@@ -4,7 +4,7 @@ import { type Client, type Connection, filled, readClients } from '../../clients
 import { Failure } from '../../failure.ts';
 import { unknownName } from '../../schema/faults.ts';
 import { type CommandInput, readFlags, usageFailure } from '../command/command.ts';
-import { printTable } from '../terminal/table.ts';
+import { type Columns, printTable } from '../terminal/table.ts';
 import { print, printJson, printStderr } from '../terminal/terminal.ts';
 import { textModels } from './catalog.ts';
 import { connectFlags } from './client-flags.ts';
@@ -43,11 +43,17 @@ export async function runConnect({ positionals: [given], flags }: CommandInput):
   });
 }
 
+const COLUMNS: Columns<Client> = {
+  CLIENT: [({ id }) => id],
+  NAME: [({ name }) => name],
+  KIND: [({ kind }) => kind],
+  FORMAT: [({ format }) => format],
+  TESTED: [({ version }) => version ?? '-'],
+};
+
 async function listClients(clients: readonly Client[], json: boolean): Promise<number> {
-  const facts = clients.map(({ blocks, notes, ...rest }) => rest);
-  const titles = ['CLIENT', 'NAME', 'KIND', 'FORMAT', 'TESTED'].map((title) => ({ title }));
-  const rows = facts.map((client) => Object.values(client).map((value) => value ?? '-'));
-  await (json ? printJson({ clients: facts }) : printTable(titles, rows));
+  if (json) await printJson({ clients: clients.map(({ blocks, notes, ...facts }) => facts) });
+  else await printTable(COLUMNS, clients);
   return 0;
 }
 

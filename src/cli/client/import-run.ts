@@ -7,7 +7,7 @@ import { invalidConfig } from '../../config/yaml/invalid.ts';
 import { Failure } from '../../failure.ts';
 import { printable, printableJson } from '../../operations/batch/filename.ts';
 import { type CommandInput, readFlags } from '../command/command.ts';
-import { type Cell, nameCell, printTable, type TitledColumn } from '../terminal/table.ts';
+import { type Columns, nameCell, printTable } from '../terminal/table.ts';
 import { print, printStderr, readStandardInput } from '../terminal/terminal.ts';
 import { importFlags } from './client-flags.ts';
 
@@ -61,45 +61,57 @@ async function replaceFile(
   }
 }
 
-const COLUMNS: readonly TitledColumn[] = [
-  { title: 'MODEL', minWidth: 20 },
-  { title: 'CHANGE' },
-  { title: 'TYPE', dropOrder: 4 },
-  { title: 'INPUT', dropOrder: 6 },
-  { title: 'CACHED', dropOrder: 3 },
-  { title: 'WRITE', dropOrder: 2 },
-  { title: 'WRITE 1H', dropOrder: 1 },
-  { title: 'OUTPUT', dropOrder: 5 },
-  { title: 'OTHER', minWidth: 10, dropOrder: 0 },
-  { title: 'NOTES' },
+/** A model, or an entry that becomes none. */
+interface Listed {
+  readonly id: string;
+  readonly action: string;
+  readonly type: string;
+  readonly price: ImportedModel['settings']['price'];
+  readonly remarks: readonly string[];
+}
+
+const COLUMNS: Columns<Listed> = {
+  MODEL: [({ id }) => id, { minWidth: 20 }],
+  CHANGE: [({ action }) => action],
+  TYPE: [({ type }) => type, { dropOrder: 4 }],
+  INPUT: [priceIn('input'), { dropOrder: 6 }],
+  CACHED: [priceIn('cachedInput'), { dropOrder: 3 }],
+  WRITE: [priceIn('cacheWrite'), { dropOrder: 2 }],
+  'WRITE 1H': [priceIn('cacheWrite1h'), { dropOrder: 1 }],
+  OUTPUT: [priceIn('output'), { dropOrder: 5 }],
+  OTHER: [otherPrices, { minWidth: 10, dropOrder: 0 }],
+  // Notes go on below their row.
+  NOTES: [({ remarks }) => ({ ...nameCell(printable(remarks.join('; ') || '-')), wraps: true })],
+};
+const OWN_COLUMN: readonly string[] = [
+  'input',
+  'cachedInput',
+  'cacheWrite',
+  'cacheWrite1h',
+  'output',
 ];
-const PRICES: readonly string[] = ['input', 'cachedInput', 'cacheWrite', 'cacheWrite1h', 'output'];
 
-function rowOf({ id, action, settings, changes, notes }: ImportedModel): string[] {
-  const { type, price } = settings;
-  const prices = PRICES.map((name) => String(price[name] ?? '-'));
-  const others = Object.entries(price)
-    .filter(([name]) => !PRICES.includes(name))
-    .map(([name, value]) => `${name} ${JSON.stringify(value)}`);
-  const remarks = [...changes, ...notes];
-  return [id, action, type, ...prices, others.join(', ') || '-', remarks.join('; ') || '-'];
+function priceIn(name: string) {
+  return ({ price }: Listed) => String(price[name] ?? '-');
 }
 
-/** Notes, which are last, go on below their row. */
-function cellOf(text: string, index: number): Cell {
-  const cell = nameCell(printable(text));
-  return index === COLUMNS.length - 1 ? { ...cell, wraps: true } : cell;
+function otherPrices({ price }: Listed): string {
+  const others = Object.entries(price).filter(([name]) => !OWN_COLUMN.includes(name));
+  return others.map(([name, value]) => `${name} ${JSON.stringify(value)}`).join(', ') || '-';
 }
 
-/** @param withSkipped whether entries that become no models have rows */
-function rowsOf({ models, skipped }: ImportPlan, withSkipped: boolean): Cell[][] {
-  const others = (withSkipped ? skipped : []).map(({ name, reason }) => [
-    name,
-    'skip',
-    ...COLUMNS.slice(3).map(() => '-'),
-    reason,
-  ]);
-  return [...models.map(rowOf), ...others].map((cells) => cells.map(cellOf));
+/** @param withSkipped whether entries that become no models are listed */
+function listedOf({ models, skipped }: ImportPlan, withSkipped: boolean): Listed[] {
+  const imported = models.map(({ id, action, settings, changes, notes }) => {
+    const { type, price } = settings;
+    return { id, action, type, price, remarks: [...changes, ...notes] };
+  });
+  if (!withSkipped) return imported;
+  const none = { action: 'skip', type: '-', price: {} };
+  return [
+    ...imported,
+    ...skipped.map(({ name, reason }) => ({ ...none, id: name, remarks: [reason] })),
+  ];
 }
 
 /** How many entries were skipped for each reason. */
@@ -130,7 +142,7 @@ export async function runImport({ positionals, flags }: CommandInput): Promise<n
     await print(`${printableJson(JSON.stringify(document, null, 2))}\n`);
     return 0;
   }
-  await printTable(COLUMNS, rowsOf(plan, dryRun));
+  await printTable(COLUMNS, listedOf(plan, dryRun));
   if (plan.skipped.length > 0) printStderr(`oriel: skipped ${skippedReasons(plan)}`);
   const count = (action: string) => plan.models.filter((one) => one.action === action).length;
   const verb = dryRun ? 'would be' : 'were';

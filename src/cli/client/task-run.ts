@@ -2,7 +2,7 @@ import { Failure } from '../../failure.ts';
 import { safeBaseName } from '../../operations/batch/filename.ts';
 import { objectOf, objectsOf } from '../../schema/untrusted.ts';
 import { type CommandInput, readFlags, usageFailure } from '../command/command.ts';
-import { printRows, printTable, type TitledColumn } from '../terminal/table.ts';
+import { type Columns, printRows, printTable } from '../terminal/table.ts';
 import { printJson } from '../terminal/terminal.ts';
 import { taskFlags, taskResultFlags, tasksFlags } from './client-flags.ts';
 import { Results } from './results.ts';
@@ -83,22 +83,16 @@ export async function runTasks({ flags }: CommandInput): Promise<number> {
   return inSession(flags, async ({ client }) => {
     const path = `/v1/tasks${query.size > 0 ? `?${query}` : ''}`;
     const { document, data } = await client.list(path, 'tasks');
-    const row = ({ id, type, status, model }: TaskRecord) => [
-      id,
-      type || '-',
-      status,
-      model || '-',
-    ];
     if (json) await printJson(document);
-    else await printTable(COLUMNS, data.map(readTask).map(row));
+    else await printTable(COLUMNS, data.map(readTask));
     return 0;
   });
 }
 
-const COLUMNS: readonly TitledColumn[] = [
+const COLUMNS: Columns<TaskRecord> = {
   // Whole, since `oriel task` asks for it.
-  { title: 'ID' },
-  { title: 'TYPE', dropOrder: 0 },
-  { title: 'STATE' },
-  { title: 'MODEL', minWidth: 8, dropOrder: 1 },
-];
+  ID: [({ id }) => id],
+  TYPE: [({ type }) => type || '-', { dropOrder: 0 }],
+  STATE: [({ status }) => status],
+  MODEL: [({ model }) => model || '-', { minWidth: 8, dropOrder: 1 }],
+};

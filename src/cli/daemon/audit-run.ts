@@ -2,25 +2,27 @@ import { statSync } from 'node:fs';
 import { parseSince } from '../../administration/fields.ts';
 import { loadStoreSettings } from '../../config/loading/load.ts';
 import { codedFailure } from '../../failure.ts';
-import { printable } from '../../operations/batch/filename.ts';
 import { type Act, AuditActs } from '../../store/audit/acts.ts';
 import type { Actor } from '../../store/audit/entry.ts';
 import { auditFolder } from '../../store/audit/log.ts';
 import { readAudit } from '../../store/audit/read.ts';
 import { type Flags, readFlags, usageFailure } from '../command/command.ts';
-import { printTable, type TitledColumn } from '../terminal/table.ts';
+import { type Columns, printTable } from '../terminal/table.ts';
 import { printJson, printStderr } from '../terminal/terminal.ts';
 import { adminFlags, auditFlags } from './daemon-flags.ts';
 import '../../text/built-in-dialects.ts';
 
-const COLUMNS: readonly TitledColumn[] = [
-  { title: 'TIME (UTC)' },
-  { title: 'WHO', minWidth: 8 },
-  { title: 'ACT', minWidth: 12 },
-  { title: 'OBJECT', minWidth: 8 },
-  { title: 'FROM', dropOrder: 1 },
-  { title: 'RESULT', minWidth: 7 },
-];
+const COLUMNS: Columns<Act> = {
+  'TIME (UTC)': [({ at }) => at.slice(0, 19).replace('T', ' ')],
+  WHO: [({ who }) => actorName(who), { minWidth: 8 }],
+  ACT: [({ act }) => act, { minWidth: 12 }],
+  OBJECT: [({ object }) => object, { minWidth: 8 }],
+  FROM: [({ who }) => who.from, { dropOrder: 1 }],
+  RESULT: [
+    ({ result, code }) => (code === undefined ? result : `${result}: ${code}`),
+    { minWidth: 7 },
+  ],
+};
 
 /**
  * Prints the newest acts of the audit log, and checks that no line is missing.
@@ -49,19 +51,9 @@ export async function runAudit(flags: Flags): Promise<number> {
     else acts.add(item.entry);
   }
   if (json) await printJson({ acts: acts.newest, faults });
-  else await show(acts.newest);
+  else await printTable(COLUMNS, acts.newest);
   for (const fault of faults) printStderr(`oriel: audit log: ${fault}`);
   return faults.length > 0 ? 1 : 0;
-}
-
-async function show(acts: readonly Act[]): Promise<void> {
-  const rows = acts.map(({ at, who, act, object, result, code }) => {
-    const time = at.slice(0, 19).replace('T', ' ');
-    const outcome = code === undefined ? result : `${result}: ${code}`;
-    const cells = [time, actorName(who), act, object, who.from, outcome];
-    return cells.map((cell) => ({ text: printable(cell) }));
-  });
-  await printTable(COLUMNS, rows);
 }
 
 function actorName({ user, uid, sudoUser, key }: Actor): string {

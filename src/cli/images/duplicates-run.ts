@@ -24,7 +24,7 @@ import {
   type Report,
 } from '../reports/report.ts';
 import { pathCell } from '../reports/table-report.ts';
-import { type Cell, printTable, type TitledColumn } from '../terminal/table.ts';
+import { type Columns, printTable } from '../terminal/table.ts';
 import { counted, humanBytes, printJson, printStderr } from '../terminal/terminal.ts';
 import { duplicatesFlags } from './command-flags.ts';
 
@@ -162,18 +162,12 @@ function groupsTable(groups: () => readonly DuplicateGroup[]): Report {
     async finish() {
       for (const record of failed) await failures.add(record);
       if (groups().length === 0) return printStderr('no duplicates were found');
-      const rows = groups().map(({ keep, duplicates }) => [
-        cells(keep, 'keep'),
-        ...duplicates.map((duplicate) => {
-          const { match, distance } = duplicate;
-          return cells(duplicate, match === 'similar' ? `${match} (${distance})` : match);
-        }),
+      const listed = groups().flatMap(({ keep, duplicates }, at): (ListedFile | null)[] => [
+        ...(at > 0 ? [null] : []),
+        { ...keep, match: 'keep' },
+        ...duplicates,
       ]);
-      // An empty line between two groups.
-      await printTable(
-        COLUMNS,
-        rows.flatMap((group, at) => (at > 0 ? [[], ...group] : group)),
-      );
+      await printTable(COLUMNS, listed);
       const { duplicates, duplicateBytes } = totalsOf(groups());
       const numbers = [counted(duplicates, 'duplicate'), counted(groups().length, 'group')];
       printStderr(`${numbers.join(' in ')}, ${humanBytes(duplicateBytes)}`);
@@ -181,15 +175,18 @@ function groupsTable(groups: () => readonly DuplicateGroup[]): Report {
   };
 }
 
-const COLUMNS: readonly TitledColumn[] = [
-  { title: 'FILE', minWidth: 12 },
-  { title: 'MATCH' },
-  { title: 'PIXELS', dropOrder: 1 },
-  { title: 'SIZE', dropOrder: 2 },
-];
-
-function cells({ inputFilename, width, height, originalSize }: Candidate, match: string): Cell[] {
-  const pixels = width === undefined ? '-' : `${width}x${height}`;
-  const texts = [match, pixels, humanBytes(originalSize)];
-  return [pathCell(inputFilename), ...texts.map((text) => ({ text }))];
+/** A file of a group: the one to keep, or a duplicate of it. */
+interface ListedFile extends Candidate {
+  readonly match: string;
+  readonly distance?: number;
 }
+
+const COLUMNS: Columns<ListedFile> = {
+  FILE: [({ inputFilename }) => pathCell(inputFilename), { minWidth: 12 }],
+  MATCH: [({ match, distance }) => (match === 'similar' ? `${match} (${distance})` : match)],
+  PIXELS: [
+    ({ width, height }) => (width === undefined ? '-' : `${width}x${height}`),
+    { dropOrder: 1 },
+  ],
+  SIZE: [({ originalSize }) => humanBytes(originalSize), { dropOrder: 2 }],
+};

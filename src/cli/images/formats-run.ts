@@ -1,10 +1,15 @@
 import { supportedFormats } from '../../images/programs/support.ts';
 import { type CommandInput, readFlags } from '../command/command.ts';
-import { printTable } from '../terminal/table.ts';
+import { type Columns, printTable } from '../terminal/table.ts';
 import { print } from '../terminal/terminal.ts';
 import { formatsFlags } from './command-flags.ts';
 
-const COLUMNS = ['FORMAT', 'READ BY', 'WRITTEN BY', 'EXTENSIONS'].map((title) => ({ title }));
+const COLUMNS: Columns<ReturnType<typeof supportedFormats>[number]> = {
+  FORMAT: [({ format }) => format],
+  'READ BY': [({ read }) => read ?? '-'],
+  'WRITTEN BY': [({ write }) => write ?? '-'],
+  EXTENSIONS: [({ extensions }) => extensions.join(' ')],
+};
 
 /** Lists the formats, and what reads and writes them on this machine. */
 export async function runFormats({ flags }: CommandInput): Promise<number> {
@@ -13,10 +18,7 @@ export async function runFormats({ flags }: CommandInput): Promise<number> {
     await print(`${JSON.stringify({ formats })}\n`);
     return 0;
   }
-  const rows = formats.map(({ format, read, write, extensions }) =>
-    [format, read ?? '-', write ?? '-', extensions.join(' ')].map((text) => ({ text })),
-  );
-  await printTable(COLUMNS, rows);
+  await printTable(COLUMNS, formats);
   const missing = formats.flatMap((one) =>
     one.missing ? [`${one.format}: ${one.missing}\n`] : [],
   );

@@ -26,15 +26,20 @@ export interface Column {
   readonly dropOrder?: number;
 }
 
-export interface TitledColumn extends Column {
-  readonly title: string;
-}
+/** The cell of an item by the title of each column. */
+export type Columns<Item> = Readonly<
+  Record<string, readonly [cell: (item: Item) => string | Cell, column?: Column]>
+>;
 
 type Row = readonly (string | Cell)[];
 
-/** Prints rows below the titles of their columns. */
-export async function printTable(columns: readonly TitledColumn[], rows: Iterable<Row>) {
-  await printRows([columns.map(({ title }) => ({ text: title })), ...rows], columns);
+/** Prints a row for each item, below the titles of the columns. Null is an empty line. */
+export async function printTable<Item>(columns: Columns<Item>, items: readonly (Item | null)[]) {
+  const all = Object.values(columns);
+  const titles = Object.keys(columns).map((title) => ({ text: title }));
+  const rows = items.map((item) => (item === null ? [] : all.map(([cell]) => cell(item))));
+  const widths = all.map(([, column = {}]) => column);
+  await printRows([titles, ...rows], widths);
 }
 
 /** Prints rows, whose texts are names. @param write takes each line in place of standard output */
