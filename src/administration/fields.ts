@@ -120,8 +120,7 @@ export const teamOrNone = removable(
 const EXPIRY = 'a time to come, as 2027-01-31, 2027-01-31T12:00:00Z or 90d';
 const expiryIn = (text: string) => parseExpiry(text, Date.now());
 
-/** A time in the future, or `never` where that is allowed; parsed to milliseconds since the epoch. */
-export const expiry = parsed(expiryIn, EXPIRY);
+/** A time in the future, or `never`; parsed to milliseconds since the epoch. */
 export const expiryOrNever = removable(expiryIn, EXPIRY, 'never');
 
 const namesIn = (text: string) => [...new Set(text.split(',').map((name) => name.trim()))];
@@ -135,7 +134,6 @@ const modelsIn = (most: number) => (text: string) => {
 };
 
 /** Names of models separated by commas, or `all`; parsed to a list without duplicates. */
-export const models = parsed(modelsIn(1000), MODELS);
 export const modelsOrAll = removable(modelsIn(1000), MODELS, 'all');
 
 /** Further names of a model with commas between them, or `none`. */
@@ -172,7 +170,6 @@ function featuresIn(text: string): string[] | undefined {
 }
 
 /** Names of features separated by commas, or `none`; parsed to a list without duplicates. */
-export const features = parsed(featuresIn, FEATURE_NAMES);
 export const featuresOrNone = removable(featuresIn, FEATURE_NAMES, 'none');
 
 /** An answer to image requests, or `default` for that of the configuration. */
@@ -200,8 +197,7 @@ function cacheTimeIn(text: string): string | undefined {
   return isTime || text.trim() === OFF ? text.trim() : undefined;
 }
 
-/** How long answers are cached, or `off`. */
-export const cacheTime = parsed(cacheTimeIn, CACHE);
+/** How long answers are cached, `off`, or `default` for the time of the model. */
 export const cacheTimeOrDefault = removable(cacheTimeIn, CACHE, 'default');
 
 /** An integer from 1, or a word for another limit. */

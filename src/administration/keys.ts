@@ -1,7 +1,8 @@
 import * as v from 'valibot';
 import { integer, optional } from '../schema/fields.ts';
 import { matchesPattern } from '../schema/pattern.ts';
-import { type ApiKey, IMAGE_ANSWERS, KEPT_BODIES } from '../store/account.ts';
+import { type ApiKey, IMAGE_ANSWERS, KEPT_BODIES, type KeyChange } from '../store/account.ts';
+import type { WindowLimits } from '../store/budgets.ts';
 import type { Selection } from '../store/selection.ts';
 import type { Store } from '../store/store.ts';
 import { defineAdminCommand } from './admin-command.ts';
@@ -37,6 +38,8 @@ const CACHE = 'how long equal requests get the recorded answer; the time of the 
 
 const BODIES = 'bodies that the log of requests keeps; the setting of the account by default';
 
+const RPM = "requests per minute; the plan's limit by default";
+
 const id = fields.keyReference('its id or the beginning of it, its hint, or the key itself');
 
 const MODELS = 'models that the key may use, by name, alias or pattern such as claude-*';
@@ -60,14 +63,16 @@ const changes = {
   images: v.optional(fields.imageAnswerOrDefault(IMAGES)),
   cache: v.optional(fields.cacheTimeOrDefault(CACHE)),
   bodies: v.optional(fields.keptBodiesOrDefault(BODIES)),
-  rpm: v.optional(fields.rpmOrPlan("requests per minute; the plan's limit by default")),
+  rpm: v.optional(fields.rpmOrPlan(RPM)),
   budget: v.optional(fields.budget('total budget of the key')),
   ...limitOptions,
   team: v.optional(fields.teamOrNone('team whose budgets apply too')),
 };
 
+type Changes = v.InferOutput<v.ObjectSchema<typeof changes, undefined>>;
+
 /** The options as they are in the audit log. */
-const detailsOf = (given: v.InferOutput<v.ObjectSchema<typeof changes, undefined>>) => ({
+const detailsOf = (given: Changes) => ({
   name: given.name,
   expires: timeText(given.expires),
   models: removedBy(given.models, 'all'),
@@ -80,25 +85,33 @@ const detailsOf = (given: v.InferOutput<v.ObjectSchema<typeof changes, undefined
   ...limitDetails(given),
 });
 
+/** The fields of a key that the options give. Null removes a field. */
+async function fieldsOf(
+  store: Store,
+  accountId: string,
+  options: Changes,
+  windows?: WindowLimits,
+): Promise<KeyChange> {
+  const { name, expires: expiresAt, models, allow, images, cache, bodies, rpm, team } = options;
+  const { budget, tpm, parallel } = options;
+  return defined({
+    ...{ name, expiresAt, models, allow, images, cache, bodies, rpm, budget, tpm, parallel },
+    windows: windowsFrom(options, windows),
+    teamId: typeof team === 'string' ? (await requireTeam(store, team, accountId)).id : team,
+  });
+}
+
 const createKey = defineAdminCommand({
   group: 'keys',
   name: 'create',
   summary: 'Create an API key, and print it this once',
   options: v.strictObject({
     account: fields.accountReference('the account that pays for the key'),
+    ...changes,
     name: v.optional(fields.newName('name'), 'unnamed'),
-    expires: v.optional(fields.expiry('expiry')),
-    models: v.optional(fields.models(MODELS)),
-    allow: v.optional(
-      fields.features('provider features that the key may use beyond metered text'),
-    ),
     images: optional(v.picklist(IMAGE_ANSWERS), IMAGES),
-    cache: v.optional(fields.cacheTime(CACHE)),
     bodies: optional(v.picklist(KEPT_BODIES), BODIES),
-    rpm: optional(integer(1, 1_000_000), "requests per minute; the plan's limit by default"),
-    budget: v.optional(fields.credits('total budget of the key', '0.000001')),
-    ...limitOptions,
-    team: v.optional(fields.teamReference('team whose budgets apply too')),
+    rpm: optional(integer(1, 1_000_000), RPM),
   }),
   result: v.object({ ...keyShape.entries, key: v.string() }),
   examples: ['keys create --account ci --name builds --expires 90d --rpm 60 --budget 50'],
@@ -106,26 +119,14 @@ const createKey = defineAdminCommand({
   run: async (store, options) => {
     // Imported here, because every start of the command line loads this file.
     const { hashOf, hintOf, newKey } = await import('../store/key.ts');
-    const account = await requireAccount(store, options.account);
-    const windows = windowsFrom(options);
-    const team =
-      options.team === undefined ? undefined : await requireTeam(store, options.team, account.id);
+    const { id: accountId } = await requireAccount(store, options.account);
+    const given = Object.entries(await fieldsOf(store, accountId, options));
     const key = newKey();
     const created = await store.createKey({
-      accountId: account.id,
-      name: options.name,
-      hash: hashOf(key),
-      hint: hintOf(key),
-      expiresAt: options.expires ?? null,
-      models: options.models ?? null,
-      rpm: options.rpm ?? null,
-      budget: options.budget ?? null,
-      ...defined({
-        ...{ tpm: options.tpm, parallel: options.parallel, allow: options.allow },
-        ...{ images: options.images, cache: options.cache, bodies: options.bodies },
-        teamId: team?.id,
-      }),
-      ...(windows && { windows }),
+      ...{ accountId, name: options.name, hash: hashOf(key), hint: hintOf(key) },
+      ...{ expiresAt: null, models: null, rpm: null, budget: null },
+      // A word that removes a setting leaves it out of a new key.
+      ...Object.fromEntries(given.filter(([, value]) => value !== null)),
     });
     return { ...(await recordOf(store, created)), key };
   },
@@ -133,7 +134,7 @@ const createKey = defineAdminCommand({
     object: created?.id ?? given.name,
     details: { account: created?.account ?? account, ...detailsOf(given) },
   }),
-  warn: ({ models: named = [] }, models) => unknownModels(named, models),
+  warn: ({ models: named }, models) => unknownModels(named ?? [], models),
   show: ({ key, ...record }) => ({
     value: key,
     messages: [`${describe(record)}; it is shown this once`],
@@ -172,14 +173,8 @@ const setKey = defineAdminCommand({
   run: async (store, options) => {
     requireChange(options, ['id']);
     const key = await requireKey(store, options.id);
-    const { name, expires, models: named, allow, images, cache, bodies, rpm, team } = options;
-    const { tpm, parallel } = options;
-    const windows = windowsFrom(options, key.windows);
-    const teamId =
-      typeof team === 'string' ? (await requireTeam(store, team, key.accountId)).id : team;
-    const budgets = { budget: options.budget, windows, teamId, cache, bodies, tpm, parallel };
-    const changed = { name, expiresAt: expires, models: named, allow, images, rpm, ...budgets };
-    return recordOf(store, await store.updateKey(key.id, defined(changed)));
+    const changed = await fieldsOf(store, key.accountId, options, key.windows);
+    return recordOf(store, await store.updateKey(key.id, changed));
   },
   audit: ({ id, ...given }, key) => ({
     object: key?.id ?? referenceText(id),

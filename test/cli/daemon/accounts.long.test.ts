@@ -21,7 +21,7 @@ type Printed = AccountRecord &
 
 const NAMED = '1 to 64 characters on one line that do not begin like a flag or an id';
 const CREDITS = 'to 1000000000 with at most six decimals';
-const EXPIRES = 'a time to come, as 2027-01-31, 2027-01-31T12:00:00Z or 90d';
+const EXPIRES = 'a time to come, as 2027-01-31, 2027-01-31T12:00:00Z or 90d, or never';
 
 describe.each(adminPlaces<Printed>(resident))('%s', (_, begin) => {
   it('accounts are created, shown, granted credits and put on plans', async () => {
@@ -315,7 +315,7 @@ describe('wrong usage', () => {
     ],
     [
       '--models',
-      'names of models with commas between them',
+      'names of models with commas between them, or all',
       ['', ',', 'a,,b', 'a b'].map((list) => [...key, `--models=${list}`]),
     ],
     [
@@ -323,7 +323,7 @@ describe('wrong usage', () => {
       'an integer from 1 to 1000000',
       ['0', '-1', '1.5', '1000001'].map((rpm) => [...key, `--rpm=${rpm}`]),
     ],
-    ['--budget', `credits from 0.000001 ${CREDITS}`, [words`${key} --budget 0`]],
+    ['--budget', `credits from 0.000001 ${CREDITS}, or none`, [words`${key} --budget 0`]],
     [
       '<id>',
       'the id of a key or its beginning, its hint, or the key itself',

@@ -43,12 +43,9 @@ beforeAll(async () => {
 
 describe('administration commands over HTTP', () => {
   it('make a key with numbers, lists and snake_case names, and show it once', async () => {
-    const options = { account: 'guest', name: 'form', budget: 2.5, budget_day: '0.5', rpm: 9 };
-    const created = await send('/v1/admin/keys/create', {
-      ...options,
-      models: ['sandbox-chat', 'no-model'],
-    });
-    expect(created.status).toBe(200);
+    const budgets = { budget: 2.5, budget_day: '0.5', rpm: 9 };
+    const options = { ...budgets, name: 'form', models: ['sandbox-chat', 'no-model'] };
+    const created = await send('/v1/admin/keys/create', { account: 'guest', ...options });
     expect(created.body.result).toMatchObject({
       name: 'form',
       rpm: 9,
@@ -64,6 +61,14 @@ describe('administration commands over HTTP', () => {
     const list = await send('/v1/admin/keys/list?account=guest');
     expect(JSON.stringify(list.body)).toContain(String(created.body.result['id']));
     expect(JSON.stringify(list.body)).not.toContain(key);
+  });
+
+  it('make a key without the settings that a word removes', async () => {
+    const words = { expires: 'never', models: 'all', allow: 'none', cache: 'default' };
+    const options = { account: 'guest', ...words, budget: 'none', team: 'none' };
+    const { result, warnings } = (await send('/v1/admin/keys/create', options)).body;
+    expect(result).toMatchObject({ expires_at: null, models: null, budget: null, team: null });
+    expect([result['allow'], result['cache'], warnings]).toEqual([undefined, undefined, []]);
   });
 
   it('end a key at once', async () => {
@@ -151,15 +156,11 @@ describe('administration commands over HTTP', () => {
   });
 
   it('name the field at fault', async () => {
-    const { status, body } = await send('/v1/admin/keys/create', {
-      account: 'guest',
-      budget_day: 'x',
-    });
-    expect(status).toBe(400);
-    expect(body.error.param).toBe('budget_day');
-    expect(
-      (await send('/v1/admin/keys/create', { account: 'guest', plan: 1 })).body.error.param,
-    ).toBe('plan');
+    for (const [param, value] of Object.entries({ budget_day: 'x', plan: 1 })) {
+      const options = { account: 'guest', [param]: value };
+      const refused = { status: 400, body: { error: { param } } };
+      expect(await send('/v1/admin/keys/create', options)).toMatchObject(refused);
+    }
     expect((await send('/v1/admin/keys/create', [])).status).toBe(400);
   });
 
