@@ -105,6 +105,17 @@ function snakeCase(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
+type SnakeCase<Name> = Name extends `${infer First}${infer Rest}`
+  ? `${First extends Lowercase<First> ? First : `_${Lowercase<First>}`}${SnakeCase<Rest>}`
+  : Name;
+
+/** The result of a command as the response has it. */
+export type SnakeCased<Value> = Value extends readonly (infer Item)[]
+  ? readonly SnakeCased<Item>[]
+  : Value extends object
+    ? { readonly [Name in keyof Value as SnakeCase<Name>]: SnakeCased<Value[Name]> }
+    : Value;
+
 /** A copy of plain JSON in which the properties of all records have such names. */
 function snakeCased(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(snakeCased);

@@ -1,16 +1,10 @@
 import type { AccountRecord, KeyRecord, TeamRecord } from '../../../administration/records.ts';
+import type { SnakeCased } from '../../../http/owner/commands.ts';
 import { useList } from '../../api/list.ts';
 
-/** An account as `v1/admin/accounts/list` has it. */
-export type Account = Omit<AccountRecord, 'createdAt'>;
-
-/** A key as `v1/admin/keys/list` has it, with names in snake_case. */
-export interface Key extends Omit<KeyRecord, `${string}At`> {
-  readonly expires_at: KeyRecord['expiresAt'];
-}
-
-/** A team as `v1/admin/teams/list` has it. */
-export type Team = Omit<TeamRecord, 'createdAt'>;
+export type Account = SnakeCased<AccountRecord>;
+export type Key = SnakeCased<KeyRecord>;
+export type Team = SnakeCased<TeamRecord>;
 
 /** What the answers of `v1/admin` commands have. */
 export interface Outcome<Result> {

@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
 import type { AlertRecord } from '../../../administration/alerts.ts';
 import type { TestedWebhook } from '../../../administration/catalog-context.ts';
+import type { SnakeCased } from '../../../http/owner/commands.ts';
 import { useAction } from '../../api/action.ts';
 import { sendJson } from '../../api/request.ts';
 import { useJson, useRefresh } from '../../api/resource.ts';
@@ -16,7 +17,7 @@ const LIST = 'v1/admin/alerts/list?limit=200';
 const TEST = 'v1/admin/alerts/test';
 const REFRESH_MS = 10_000;
 
-type Tested = Omit<TestedWebhook, 'isDelivered'> & { readonly is_delivered: boolean };
+type Tested = SnakeCased<TestedWebhook>;
 
 /** The place of a link below the console, which this page may have another address for. */
 const placeOf = (link: string) => link.slice(link.indexOf('/console/') + '/console/'.length);
@@ -28,7 +29,10 @@ export default function Alerts() {
   const [tested, setTested] = useState<readonly Tested[]>();
   const test = useAction(async () => {
     const options = { method: 'POST', json: {} } as const;
-    const { result } = await sendJson<Outcome<{ readonly webhooks: Tested[] }>>(TEST, options);
+    const { result } = await sendJson<Outcome<{ readonly webhooks: readonly Tested[] }>>(
+      TEST,
+      options,
+    );
     setTested(result.webhooks);
   });
   return (

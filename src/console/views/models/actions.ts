@@ -1,25 +1,15 @@
 import type { ModelRecord, ProviderRecord } from '../../../administration/catalog-records.ts';
 import type { TestRecord } from '../../../administration/provider-test.ts';
+import type { SnakeCased } from '../../../http/owner/commands.ts';
 import type { Action } from '../accounts/action-dialog.tsx';
 import { changeOf, endOf } from '../accounts/actions.ts';
 import { type ActionField, named, rare } from '../accounts/declared-fields.ts';
 
-/** A provider as `v1/admin/providers/list` has it, with names in snake_case. */
-export interface Provider extends Omit<ProviderRecord, 'baseUrl'> {
-  readonly base_url: ProviderRecord['baseUrl'];
-}
-
-/** A model as `v1/admin/models/list` has it. */
-export interface Model extends Omit<ModelRecord, 'contextWindow' | 'maxOutputTokens'> {
-  readonly context_window: ModelRecord['contextWindow'];
-  readonly max_output_tokens: ModelRecord['maxOutputTokens'];
-}
+export type Provider = SnakeCased<ProviderRecord>;
+export type Model = SnakeCased<ModelRecord>;
 
 /** What a provider answered to a test. */
-export interface Test extends Omit<TestRecord, 'isWorking' | 'listFault'> {
-  readonly is_working: boolean;
-  readonly list_fault: string | null;
-}
+export type Test = SnakeCased<TestRecord>;
 
 const KEY = { name: 'key', label: 'API key', hint: 'Stored encrypted, and never shown again.' };
 
