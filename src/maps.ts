@@ -17,6 +17,16 @@ export function getOrInsert<Key, Value extends {}>(
   return made;
 }
 
+/** Items by a key, in their order. Node.js 20 has no `Map.groupBy`. */
+export function groupBy<Item, Key>(
+  items: Iterable<Item>,
+  keyOf: (item: Item) => Key,
+): Map<Key, Item[]> {
+  const groups = new Map<Key, Item[]>();
+  for (const item of items) getOrInsert(groups, keyOf(item), () => []).push(item);
+  return groups;
+}
+
 /** Sets an entry of a map as its newest, and removes the oldest one if the map has more than `most`. */
 export function remember<Key, Value>(
   map: Map<Key, Value>,

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { groupBy } from '../maps.ts';
 import { field, optional } from '../schema/fields.ts';
 import {
   type Account,
@@ -222,17 +223,8 @@ async function accountNames(store: Store, holders: readonly (ApiKey | Team)[]) {
   return namesById(ids.length > 0 ? await store.listAccounts({ ids }) : []);
 }
 
-async function windowsByHolder(
-  store: Store,
-  holders: readonly (ApiKey | Team)[],
-): Promise<Map<string, BudgetWindow[]>> {
-  const found = new Map<string, BudgetWindow[]>();
+async function windowsByHolder(store: Store, holders: readonly (ApiKey | Team)[]) {
   const ids = holders.flatMap(({ id, windows }) => (windows ? id : []));
-  if (ids.length === 0) return found;
-  for (const row of await store.listBudgetWindows(undefined, ids)) {
-    const rows = found.get(row.holderId);
-    if (rows) rows.push(row);
-    else found.set(row.holderId, [row]);
-  }
-  return found;
+  const rows = ids.length > 0 ? await store.listBudgetWindows(undefined, ids) : [];
+  return groupBy(rows, ({ holderId }) => holderId);
 }

@@ -1,6 +1,7 @@
 import { linkSync, unlinkSync } from 'node:fs';
 import { extname } from 'node:path';
 import { FORMATS, type OutputFormat } from '../../images/formats.ts';
+import { getOrInsert } from '../../maps.ts';
 import { findOperation } from '../../operations/registry.ts';
 import type { Inspection } from '../../operations/tools/inspect.ts';
 import { runImageCommand } from '../batch/image-run.ts';
@@ -101,9 +102,7 @@ export async function repair(broken: readonly Checked[], shared: Flags): Promise
       continue;
     }
     const key = JSON.stringify([operation, options, reference && path, path === source]);
-    const group = groups.get(key);
-    if (group) group.push(one);
-    else groups.set(key, [one]);
+    getOrInsert(groups, key, () => []).push(one);
   }
   for (const group of groups.values()) {
     try {

@@ -1,13 +1,14 @@
+import { groupBy } from '../../maps.ts';
 import { type CommandNode, flatten, quote, type Value, words } from './command-tree.ts';
 
 type Case = readonly [key: string, action: string];
 
 /** The branches of a bash `case`; keys that share an action share a branch. */
 function bashCases(cases: readonly Case[], indent: string): string {
-  const keys = new Map<string, string[]>();
-  for (const [key, action] of cases) keys.set(action, [...(keys.get(action) ?? []), quote(key)]);
-  return [...keys]
-    .map(([action, names]) => `${indent}${names.join(' | ')}) ${action} ;;`)
+  const branches = groupBy(cases, ([, action]) => action);
+  const namesOf = (alike: readonly Case[]) => alike.map(([key]) => quote(key)).join(' | ');
+  return [...branches]
+    .map(([action, alike]) => `${indent}${namesOf(alike)}) ${action} ;;`)
     .join('\n');
 }
 

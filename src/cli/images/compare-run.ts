@@ -1,6 +1,6 @@
 import { extname, resolve } from 'node:path';
 import type * as v from 'valibot';
-import { getOrInsert } from '../../maps.ts';
+import { groupBy } from '../../maps.ts';
 import type { CodedMessage } from '../../operations/batch/batch-record.ts';
 import { sizeOf } from '../../operations/pool/pool.ts';
 import type { Comparison } from '../../operations/tools/compare.ts';
@@ -138,8 +138,7 @@ async function pairsOfFolders(
   ]);
   const unpaired = new Set(before.filter(({ problem }) => !problem));
   const paths = new Map([...unpaired].map((input) => [input.relativePath, input]));
-  const stems = new Map<string, Input[]>();
-  for (const input of unpaired) getOrInsert(stems, stemOf(input), () => []).push(input);
+  const stems = groupBy(unpaired, stemOf);
   const exact = after.map(({ relativePath }) => paths.get(relativePath));
   for (const input of exact) if (input) unpaired.delete(input);
   const missing = (from: string): CodedMessage => ({

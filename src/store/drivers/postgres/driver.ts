@@ -91,7 +91,7 @@ export function postgresStore(parts: PostgresParts): {
     ...retentionMethods(parts),
     ...configMethods(parts),
     ...alertMethods(parts),
-    transfer: postgresTransfer(database, () => escrows.flush()),
+    transfer: postgresTransfer(parts),
 
     isShared: true,
     cache: cacheTable({ database, reads: balances.reads, now }),

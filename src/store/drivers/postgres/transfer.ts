@@ -1,11 +1,12 @@
-import type { Asset } from '../../asset.ts';
+import { groupBy } from '../../../maps.ts';
 import { notEmpty } from '../../errors.ts';
 import { type LedgerEntry, NO_USAGE, type UsageRow } from '../../ledger.ts';
 import { TASK_STATES } from '../../task.ts';
 import type { Transfer, TransferRecord } from '../../transfer.ts';
 import { readEntries, writeEntry } from './config-store.ts';
-import { BEGIN, type Connection, type Database, type Row } from './database/database.ts';
+import { BEGIN, type Connection, type Row } from './database/database.ts';
 import { documentOf, insertDocuments } from './document-table.ts';
+import type { PostgresParts } from './parts.ts';
 import { tasksIn } from './readers/reader.ts';
 import { Batch } from './transactions/batch.ts';
 import { ACCOUNTS, DELIVERIES, ESCROWS, KEYS, TASKS, TEAMS, WINDOWS } from './transactions/rows.ts';
@@ -16,15 +17,12 @@ const PAGE = 500;
 
 const TASKS_IN_ORDER = tasksIn(TASK_STATES, 'seq > $1', `ORDER BY seq LIMIT ${PAGE}`);
 
-/**
- * Copies whole stores out of and into a schema.
- *
- * @param beforeRead books what this process holds in memory
- */
-export function postgresTransfer(database: Database, beforeRead: () => Promise<void>): Transfer {
+/** Copies whole stores out of and into a schema. */
+export function postgresTransfer({ database, escrows }: PostgresParts): Transfer {
   return {
     async *read() {
-      await beforeRead();
+      // Books what this process holds in memory.
+      await escrows.flush();
       const snapshot = await database.openSnapshot();
       try {
         yield* recordsOf(snapshot);
@@ -93,10 +91,7 @@ async function* tasksOf(connection: Connection): AsyncGenerator<TransferRecord> 
       'SELECT * FROM $schema.deliveries WHERE task_id = ANY($1::text[])',
       ids,
     );
-    const assetsOfTask = new Map<string, Asset[]>();
-    for (const asset of assets.map(ASSETS.read)) {
-      assetsOfTask.set(asset.taskId!, [...(assetsOfTask.get(asset.taskId!) ?? []), asset]);
-    }
+    const assetsOfTask = groupBy(assets.map(ASSETS.read), ({ taskId }) => taskId!);
     const deliveryOfTask = new Map(
       deliveries.map((row) => [row.task_id, DELIVERIES.read(row).delivery]),
     );

@@ -1,4 +1,5 @@
 import { Failure } from '../../../../failure.ts';
+import { getOrInsert } from '../../../../maps.ts';
 import type { Asset } from '../../../asset.ts';
 import { type Delivery, deliveryEnded, isDue, withAttempt } from '../../../delivery.ts';
 import { conflict, notFound } from '../../../errors.ts';
@@ -96,9 +97,7 @@ export function taskMethods(records: Records) {
       const queues = new Map<string, Task[]>();
       for (const task of inState('pending')) {
         if (exceptModels.includes(task.model) || task.deadline <= at) continue;
-        const queue = queues.get(task.accountId);
-        if (queue) queue.push(task);
-        else queues.set(task.accountId, [task]);
+        getOrInsert(queues, task.accountId, () => []).push(task);
       }
       const processing = new Map<string, number>();
       for (const { accountId } of queues.size > 1 ? inState('processing') : []) {

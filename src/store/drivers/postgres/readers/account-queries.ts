@@ -1,3 +1,4 @@
+import { groupBy } from '../../../../maps.ts';
 import type { Account, ApiKey, Session, Team } from '../../../account.ts';
 import type { BudgetWindow } from '../../../budgets.ts';
 import type { Selection } from '../../../selection.ts';
@@ -78,15 +79,10 @@ export function accountQueries(balances: Balances, bookCharges: () => Promise<vo
       const { where, values } = conditions;
       const text = `SELECT * FROM $schema.windows ${where} ORDER BY seq`;
       const windows = await balances.read(accountId, text, values, WINDOWS.read);
-      const starts = new Map<string, string[]>();
       const groupOf = ({ holderId, period }: BudgetWindow) => `${holderId} ${period}`;
-      for (const window of windows) {
-        const group = starts.get(groupOf(window));
-        if (group) group.push(window.from);
-        else starts.set(groupOf(window), [window.from]);
-      }
+      const groups = groupBy(windows, groupOf);
       const later = (window: BudgetWindow) =>
-        starts.get(groupOf(window))!.filter((from) => from > window.from).length;
+        groups.get(groupOf(window))!.filter(({ from }) => from > window.from).length;
       // Older ones stay for credits that were drawn in advance, until the next window begins.
       return windows.filter((window) => window.reserved > 0 || later(window) < 2);
     },
