@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { chmod, open, readFile, realpath, rename, rm, stat } from 'node:fs/promises';
+import { chmod, readFile, realpath, rename, rm, stat } from 'node:fs/promises';
 import '../../text/built-in-dialects.ts';
 import type { ImportedModel, ImportPlan } from '../../config/import/import-models.ts';
 import { MAX_MAP_LENGTH } from '../../config/import/price-map.ts';
 import { invalidConfig } from '../../config/yaml/invalid.ts';
 import { Failure } from '../../failure.ts';
 import { printable, printableJson } from '../../operations/batch/filename.ts';
+import { diskFiles, writeSynced } from '../../store/files.ts';
 import { type CommandInput, readFlags } from '../command/command.ts';
 import { type Columns, nameCell, printTable } from '../terminal/table.ts';
 import { print, printStderr, readStandardInput } from '../terminal/terminal.ts';
@@ -38,13 +39,7 @@ async function replaceFile(
   const temporary = `${path}.${randomUUID()}.new`;
   try {
     const { mode } = await stat(path);
-    const handle = await open(temporary, 'wx', 0o600);
-    try {
-      await handle.writeFile(source);
-      await handle.sync();
-    } finally {
-      await handle.close();
-    }
+    await writeSynced(diskFiles, temporary, source);
     try {
       check(temporary);
     } catch (error) {
