@@ -24,8 +24,9 @@ import {
 } from '../yaml/document.ts';
 import type { Environment } from '../yaml/interpolate.ts';
 import { invalidConfig } from '../yaml/invalid.ts';
-import { crossFaults, warningsOf } from './check.ts';
 import { type ConfigOptions, findConfig, readSource } from './config-file.ts';
+import { crossFaults } from './cross-faults.ts';
+import { warningsOf } from './warnings.ts';
 
 export interface LoadedConfig {
   readonly config: Config;

@@ -9,7 +9,7 @@ import { schemaAt } from '../../schema/walk.ts';
 import type { ConfigEntry, ConfigKind } from '../../store/config-entry.ts';
 import { SecretKeys } from '../../store/secret-key.ts';
 import { allNames, setUnavailable } from '../catalog/model-names.ts';
-import { crossFaults } from '../loading/check.ts';
+import { crossFaults } from '../loading/cross-faults.ts';
 import type { LoadedConfig } from '../loading/load.ts';
 import { type Config, configSchema } from '../settings/schema.ts';
 
