@@ -177,7 +177,7 @@ async function violations(page: Page, rules?: string[]): Promise<string[]> {
   if (!(await page.evaluate('"axe" in window'))) await page.evaluate(AXE);
   return page.evaluate(async (runOnly) => {
     const { axe: checker } = window as unknown as { axe: typeof axe };
-    const found = await checker.run(runOnly ? { runOnly } : {});
+    const found = await checker.run({ resultTypes: ['violations'], ...(runOnly && { runOnly }) });
     return found.violations.flatMap(({ id, nodes }) =>
       nodes.map(({ html, failureSummary }) => `${id}: ${html}: ${failureSummary}`),
     );
