@@ -19,6 +19,9 @@ export function startInTerminal(line: string, options: RunOptions = {}): Running
   return startProgram('script', ['-qefc', command, '/dev/null'], { ...options, env: environment });
 }
 
+/** Milliseconds after which a command that waits for a key is killed. */
+const TIMEOUT = 60_000;
+
 /** Runs a line of bash in a terminal, and types each key once the terminal shows what it waits for. */
 export async function typed(
   line: string,
@@ -37,5 +40,8 @@ export async function typed(
     waiting.shift();
     child.stdin?.write(key);
   });
-  return ended;
+  const timer = setTimeout(() => child.kill('SIGKILL'), TIMEOUT);
+  const run = await ended.finally(() => clearTimeout(timer));
+  if (run.signal) throw new Error(`waited for ${JSON.stringify(waiting)} on the terminal: ${seen}`);
+  return run;
 }
