@@ -26,6 +26,6 @@ export async function settled(
   for (;;) {
     const found = await account(daemon, key);
     if (found.credits.reserved === 0 && found.credits.spent > least - 0.000_001) return found;
-    await delay(5);
+    await delay(20);
   }
 }

@@ -8,7 +8,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { openLowdbStore } from '../../../src/store/drivers/lowdb/open.ts';
 import { encodeLine, readLine } from '../../../src/store/line.ts';
 import type { Recovery } from '../../../src/store/options.ts';
@@ -278,6 +278,7 @@ describe('a journal', () => {
 
   it('of the version before batches named their predecessors is replayed, and ended', async () => {
     const { crashed, ends } = await journalled();
+    onTestFinished(() => rmSync(`${crashed}.version-2`, { recursive: true, force: true }));
     const path = join(crashed, FIRST);
     const [header, ...batches] = linesOf(readFileSync(path)).map(({ payload }) => payload);
     const former = [
