@@ -7,11 +7,14 @@ import { NODE_FLAGS } from './test/node-flags.ts';
 const WAITING =
   /\/(hard-cases|action|container|providers|views|page|text-hostile|routing|after-crash|disk-full|install|readme|kill|drain|outage|example|restart|postgres\/driver|pgbouncer|lowdb\/driver)\.long\.test\.ts$/;
 
-/** Starts files that take longest first, because started last they would run alone at the end. */
+/**
+ * Starts files that take longest first, because started last they would run alone at the end. Files of a project follow
+ * each other: Vitest ends a process whose project is not that of the next file.
+ */
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const rank = ({ moduleId }: TestSpecification) =>
-      WAITING.test(moduleId) ? 0 : moduleId.endsWith('.long.test.ts') ? 1 : 2;
+    const rank = ({ moduleId, project }: TestSpecification) =>
+      project.name !== 'long' ? 2 : WAITING.test(moduleId) ? 0 : 1;
     return (await super.sort(files)).toSorted((one, other) => rank(one) - rank(other));
   }
 }
