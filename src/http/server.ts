@@ -68,6 +68,9 @@ const OPERATIONS_CONNECTIONS = 64;
 /** Milliseconds in which a proxy uses an idle connection of a node that drains for the last time. */
 const LAST_USE_MS = 1000;
 
+/** What clients of Groq and Azure, and OpenAI's clients of Google, have in place of `/v1`. */
+const OPENAI_PREFIX = /^\/(?:openai\/v1|v1beta\/openai)\//;
+
 /** Endpoints for keys of all accounts that add no hooks. */
 const API_ROUTES = [
   accountRoutes,
@@ -151,6 +154,7 @@ function newServer(context: AppContext, maxConnections: number): FastifyInstance
     ...serverLog(context.log),
     schemaController: SCHEMA_CONTROLLER,
     genReqId: ({ headers }) => newRequestId(headers['x-request-id']),
+    rewriteUrl: ({ url }) => url!.replace(OPENAI_PREFIX, '/v1/'),
     trustProxy: typeof trustProxy === 'boolean' ? trustProxy : [...trustProxy],
     bodyLimit: settings.bodyLimit,
     // From the first to the last byte of a request: a slow body must end at some time.

@@ -295,7 +295,8 @@ describe('files', () => {
     const command = (name: string, offset = 0) => ({
       ...{ 'x-goog-upload-command': name, 'x-goog-upload-offset': String(offset) },
     });
-    const path = '/upload/v1beta/files';
+    // The SDK of version 3 has the paths of v1, older ones those of v1beta.
+    const path = '/upload/v1/files';
     const displayName = '../a\\\u0000no\ntes';
     const begun = await google(path, command('start'), JSON.stringify({ file: { displayName } }));
     const url = begun.headers.get('x-goog-upload-url')!;
@@ -322,10 +323,12 @@ describe('files', () => {
     const { file } = (await last.json()) as { file: { name: string; uri: string } };
     const shown = { displayName: 'notes', mimeType: 'text/plain', sizeBytes: String(unit + 3) };
     expect(file).toMatchObject({ ...shown, state: 'ACTIVE', source: 'UPLOADED' });
-    expect(await (await google('/v1beta/files?pageSize=1')).json()).toMatchObject({
-      files: [{ name: file.name }],
-      nextPageToken: expect.any(String),
-    });
+    for (const list of ['/v1beta/files?pageSize=1', '/v1/files?pageSize=1']) {
+      expect(await (await google(list)).json()).toMatchObject({
+        files: [{ name: file.name }],
+        nextPageToken: expect.any(String),
+      });
+    }
     upstream.play({ steps: [{ text: 'read' }] });
     const parts = [{ file_data: { file_uri: file.uri, mime_type: 'text/plain' } }];
     const asked = JSON.stringify({ contents: [{ role: 'user', parts }] });
@@ -337,8 +340,8 @@ describe('files', () => {
     const ended = await google(url, command('finalize', unit), '');
     expect(await ended.json()).toMatchObject({ file: { sizeBytes: String(unit) } });
     await openai().files.delete(file.name.slice('files/'.length));
-    const gone = await (await google(`/v1beta/${file.name}`)).json();
-    expect(gone).toMatchObject({ error: { status: 'NOT_FOUND', param: 'file_id' } });
+    const gone = await google(`/v1beta/${file.name}`);
+    expect(await gone.json()).toMatchObject({ error: { status: 'NOT_FOUND', param: 'file_id' } });
   });
 
   it('bounds the files of a request by the size of a body, and never unpacks one', async () => {

@@ -1,4 +1,4 @@
-import { AzureOpenAI } from 'openai';
+import OpenAI, { AzureOpenAI } from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { OWNER_KEY, sharedDaemon } from '../daemon.ts';
 import { ask as askGateway, DONE } from './ask.ts';
@@ -207,5 +207,13 @@ describe('a client of azure', () => {
       { error: { code: 'model_not_found' } },
     ]);
     expect((await ask('v1-chat', [])).status).toBe(400);
+  });
+
+  it.each(['openai/v1', 'v1beta/openai'])('may use the base path %s', async (path) => {
+    azure.play({ steps: [{ text: 'Good day' }], usage: USAGE });
+    const client = new OpenAI({ apiKey: OWNER_KEY, baseURL: `${daemon().url}/${path}` });
+    const asked = { model: 'v1-chat', messages: HELLO };
+    const { choices } = await client.chat.completions.create(asked);
+    expect(choices[0]!.message.content).toBe('Good day');
   });
 });

@@ -269,6 +269,8 @@ export interface Dialect extends UpstreamSide {
   readonly signOfLife?: string;
   /** Text within the event of a stream to which its cost is added; absent where clients refuse a field that they do not know. */
   readonly costMark?: string;
+  /** What chunks have only because this server requested the usage, for clients that did not. */
+  readonly emptyUsage?: RegExp;
   /** The field of a whole answer that holds a list with the model's output. */
   readonly answerKey: string;
   /** Identifiers of what the provider stored with an answer. */

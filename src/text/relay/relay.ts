@@ -142,11 +142,14 @@ export class Relay {
   #pass(frames: Buffer): boolean {
     // Bytes as characters, since what is looked for is ASCII: searching bytes for a text takes 1 µs each.
     const received = frames.toString('latin1');
-    const { dialect, tracker } = this.#options;
+    const { context, dialect, tracker } = this.#options;
     tracker.addFrames(dialect.countOutput(received));
     this.#hasOutput ||= dialect.hasOutput(received);
     this.#hasChoice ||= this.#choice.test(received);
-    const bytes = this.#chunks?.rename(received) ?? received;
+    const renamed = this.#chunks?.rename(received) ?? received;
+    const { emptyUsage } = dialect;
+    const isUnasked = emptyUsage !== undefined && !context.request.includeUsage;
+    const bytes = isUnasked ? renamed.replace(emptyUsage, '') : renamed;
     const named = bytes === received ? frames : Buffer.from(bytes, 'latin1');
     if (!this.#hasMarker(bytes) && !NO_OBJECT.test(bytes))
       return this.#write(this.#tail === '' ? named : this.#afterTail(named.toString()));

@@ -127,7 +127,7 @@ describe('the usage of a chat stream', () => {
       expect(usageChunks[0].choices).toEqual([]);
       expect(withUsage.events.at(-1)).toBe(usageChunks[0]);
       const withoutUsage = await ask({ stream_options: undefined });
-      expect(withoutUsage.events.filter(({ usage }) => usage)).toEqual([]);
+      expect(withoutUsage.events.filter((event) => 'usage' in event)).toEqual([]);
       expect(withoutUsage.events.filter(({ choices }) => choices.length === 0)).toEqual([]);
       expect(withoutUsage.text).toBe('Hello');
     },

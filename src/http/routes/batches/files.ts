@@ -145,8 +145,9 @@ export function fileFormRoutes(server: FastifyInstance, context: AppContext): vo
 /** The last part of a name that a client gives, without control characters. */
 export const safeName = (name: string) => name.replace(/^.*[/\\]|\p{Cc}/gsu, '') || 'file';
 
-const isGemini = ({ routeOptions }: Pick<FastifyRequest, 'routeOptions'>) =>
-  routeOptions.url!.includes('/v1beta/');
+/** Whether a client is one of Google's, whose SDKs use the paths of v1 from their version 3 on. */
+const isGemini = ({ routeOptions, headers }: Pick<FastifyRequest, 'routeOptions' | 'headers'>) =>
+  routeOptions.url!.includes('/v1beta/') || headers['x-goog-api-key'] !== undefined;
 
 /** A file as its client knows it. */
 export const shownTo =

@@ -54,11 +54,8 @@ export function geminiUploadRoutes(server: FastifyInstance, context: AppContext)
   const { files, store, spool } = context;
   const shared = { tag: 'Files', answer: v.looseObject({}) };
   addEndpoint(server, {
-    path: 'POST /upload/v1beta/files',
-    ...{
-      ...shared,
-      summary: 'Begin an upload, as Google does; X-Goog-Upload-URL takes its chunks',
-    },
+    ...{ path: 'POST /upload/v1beta/files', aliases: ['/upload/v1/files'], ...shared },
+    summary: 'Begin an upload, as Google does; X-Goog-Upload-URL takes its chunks',
     body: v.pipe(startBody, v.examples([{ file: { displayName: 'notes.txt' } }])),
     handler: async ({ body, headers }, reply) => {
       const { file } = checkedBody(startBody, body ?? {});

@@ -85,5 +85,6 @@ export const chat: Dialect = {
   ],
   failFrames,
   costMark: '"usage":',
+  emptyUsage: /, ?"usage": ?null/g,
   answerKey: 'choices',
 };

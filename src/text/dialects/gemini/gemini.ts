@@ -32,7 +32,7 @@ export const gemini: Dialect = {
   endpoints,
   counting,
   modelListing,
-  otherPaths: '(/upload)?/v1beta/files',
+  otherPaths: '(/v1beta|/upload/v1|/upload/v1beta)/files',
   labelsField: 'labels',
   promptField: 'contents',
   settings: fields.settings,
