@@ -82,7 +82,7 @@ type Advice = (typeof ADVICE)[number];
  * neither this route nor another one is tried then.
  */
 export interface MediaProvider {
-  /** The image options that it has, and `quality` where it has the value hd; null for all. */
+  /** The image options that it has, and `quality` where it has the value hd; null for all. Others are left out. */
   readonly imageFields: readonly string[] | null;
   /** Formats of audio that it makes; null where it decides that for each model. */
   readonly audioFormats: readonly string[] | null;

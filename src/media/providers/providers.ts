@@ -29,22 +29,22 @@ export function providerOf(kind: Provider['kind']): MediaProvider {
 type Providers = Config['providers'];
 type NamedRoute = { readonly provider: string };
 
-/** The field that a request cannot have at a route; null if the route serves the request. */
-export function fieldWithoutRoute(
+/** The options of a request that a route leaves out, by name: its output is made without them. */
+export function ignoredOptions(
   request: TaskRequest,
   { provider }: NamedRoute,
   providers: Providers,
-): string | null {
+): readonly string[] {
   const settings = providers[provider];
-  if (settings === undefined || request.type === 'video') return null;
+  if (settings === undefined || request.type === 'video') return [];
   const { imageFields, audioFormats } = providerOf(settings.kind);
   if (request.type === 'audio') {
     const { format } = request;
-    return format === null || (audioFormats?.includes(format) ?? true) ? null : 'format';
+    return format === null || (audioFormats?.includes(format) ?? true) ? [] : ['format'];
   }
   const { options = {}, quality } = request;
   const names = [...(quality === 'hd' ? ['quality'] : []), ...Object.keys(options)];
-  return names.find((name) => imageFields?.includes(name) === false) ?? null;
+  return names.filter((name) => imageFields?.includes(name) === false);
 }
 
 /** The advice of a request that a route leaves out, by name. */

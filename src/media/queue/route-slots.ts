@@ -1,9 +1,8 @@
-import { Failure } from '../../failure.ts';
 import { routeCandidates } from '../../routing/route-candidates.ts';
 import { orderRoutes, seededRandom } from '../../routing/route-order.ts';
 import { type ClaimQuery, TASK_TYPES, type Task } from '../../store/task.ts';
 import { sleep } from '../../upstream/abort-signal.ts';
-import { fieldWithoutRoute } from '../providers/providers.ts';
+import { ignoredOptions } from '../providers/providers.ts';
 import type { QueueServices } from '../task/media-services.ts';
 import type { TaskRequest } from '../task/task-request.ts';
 import { isResumableAt } from './call-checkpoint.ts';
@@ -92,16 +91,10 @@ export class RouteSlots {
       throw new TaskInterrupted();
     }
     // The order is always the same, even after a restart.
-    const candidates = orderRoutes(model, seededRandom(task.id)).filter(
-      ({ route }) => fieldWithoutRoute(task.request as TaskRequest, route, providers) === null,
-    );
-    if (candidates.length === 0) {
-      throw new Failure(
-        'service_error',
-        `no upstream of the model ${task.model} has every field of the request any more`,
-        { code: 'model_not_found' },
-      );
-    }
+    const all = orderRoutes(model, seededRandom(task.id));
+    const request = task.request as TaskRequest;
+    const able = all.filter(({ route }) => ignoredOptions(request, route, providers).length === 0);
+    const candidates = able.length > 0 ? able : all;
     const resumable = candidates.findIndex(({ name }) => isResumableAt(task, name));
     return resumable > 0
       ? [candidates[resumable]!, ...candidates.toSpliced(resumable, 1)]

@@ -47,6 +47,9 @@ export const readAudioRequest = requestReader('audio', audioRequest, (body) => (
   duration: body.duration ?? null,
 }));
 
+/** What the fields of a task are called in this endpoint. */
+export const SPEECH_NAMES = { prompt: 'input', format: 'response_format' };
+
 export const readSpeechRequest = requestReader(
   'audio',
   speechRequest,
@@ -57,7 +60,7 @@ export const readSpeechRequest = requestReader(
     format: body.response_format ?? null,
     duration: null,
   }),
-  { prompt: 'input', format: 'response_format' },
+  SPEECH_NAMES,
 );
 
 type SpeechFields = v.InferInput<v.ObjectSchema<typeof speechFields, undefined>>;

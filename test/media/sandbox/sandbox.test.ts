@@ -56,14 +56,11 @@ describe('sandbox audio', () => {
     }
   });
 
-  it.each([
-    ['format', { format: 'mp3' }, /wav and pcm only/],
-    ['duration', { duration: 61 }, /60 seconds/],
-  ])('refuses unsupported parameters: %s', async (param, more, message) => {
-    await expect(audio(more)).rejects.toMatchObject({
+  it('refuses more than a minute', async () => {
+    await expect(audio({ duration: 61 })).rejects.toMatchObject({
       type: 'invalid_request',
-      param,
-      message: expect.stringMatching(message),
+      param: 'duration',
+      message: expect.stringMatching(/60 seconds/),
     });
   });
 });

@@ -1,7 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { codedFailure, Failure } from '../../../failure.ts';
-import { ignoredAdvice } from '../../../media/providers/providers.ts';
+import { ignoredAdvice, ignoredOptions } from '../../../media/providers/providers.ts';
 import { failureOf } from '../../../media/record.ts';
+import { SPEECH_NAMES } from '../../../media/requests/audio.ts';
 import type { Fields } from '../../../media/requests/fields.ts';
 import type { MediaCall, MediaKind } from '../../../media/task/call.ts';
 import type { StoredResult, TaskRequest } from '../../../media/task/task-request.ts';
@@ -29,11 +30,16 @@ export function sendCreated(reply: FastifyReply, { id, model, status }: Task): F
 
 const pollUrl = (taskId: string): string => `/v1/tasks/${taskId}`;
 
-/** The advice of a task's request that a route of its model leaves out: which one will serve it is not known yet. */
-function ignoredAdviceOf({ model: id, request }: Task, config: AppContext['config']): string[] {
+/**
+ * The options of a task's request that no route of its model has, and the advice that one of them leaves out: which
+ * one will serve it is not known yet.
+ */
+function ignoredOf({ model: id, request }: Task, config: AppContext['config']): string[] {
   const { models, providers } = config;
   const routes = Object.hasOwn(models, id) ? models[id]!.routes : [];
-  return routes.flatMap((one) => ignoredAdvice(request as TaskRequest, one, providers));
+  const advice = routes.flatMap((one) => ignoredAdvice(request as TaskRequest, one, providers));
+  const options = routes.map((one) => ignoredOptions(request as TaskRequest, one, providers));
+  return options.every((names) => names.length > 0) ? [...advice, ...options.flat()] : advice;
 }
 
 /** Names fields that are left out. */
@@ -146,7 +152,10 @@ export async function submitMedia(
     ...trace,
   });
   request.task = task;
-  nameIgnored(reply, [...new Set([...ignoredAdviceOf(task, config), ...ignored])]);
+  const fieldNames: Readonly<Record<string, string>> =
+    submission.kind === 'speech' ? SPEECH_NAMES : {};
+  const ofTask = ignoredOf(task, config).map((name) => fieldNames[name] ?? name);
+  nameIgnored(reply, [...new Set([...ofTask, ...ignored])]);
   return task;
 }
 

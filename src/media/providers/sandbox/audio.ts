@@ -6,6 +6,7 @@ import { type AudioTaskRequest, voiceName } from '../../task/task-request.ts';
 import { applyDirectives, estimateUsage, expectModel, GARBAGE } from './directives.ts';
 import { wavFile } from './wav.ts';
 
+/** It has no encoder of mp3, which most SDKs ask for: other formats get WAV. */
 export const AUDIO_FORMATS: readonly string[] = ['wav', 'pcm'];
 
 /** Samples per second, of 16 bits and one channel. */
@@ -23,9 +24,6 @@ export async function makeAudio(
   expectModel(context, 'audio');
   const { prompt, seed, voice, format, instructions, speed = 1 } = request;
   const { garbage } = await applyDirectives(prompt, 'prompt', context.signal);
-  if (format !== null && !AUDIO_FORMATS.includes(format)) {
-    throw invalid('format', `the sandbox makes ${AUDIO_FORMATS.join(' and ')} only, not ${format}`);
-  }
   if (request.duration !== null && request.duration > MAX_DURATION) {
     throw invalid('duration', `the sandbox makes up to ${MAX_DURATION} seconds`);
   }
