@@ -1,6 +1,6 @@
 // Joins chunks that are always loaded together. Node takes half a millisecond to find, read and link a module, and
 // esbuild makes a chunk for each set of entries that share code: fifty for one image.
-import { writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { build } from 'esbuild';
 
@@ -19,15 +19,17 @@ function closureOf(start, { outputs }) {
 }
 
 /**
- * Moves the code of chunks into one file for each group of sources. The chunks remain, and export it from there.
+ * Moves the code of chunks into one file for each group of sources. A chunk that is an entry, or that others import when
+ * they run, remains and exports its code from there.
  *
  * @param apart source files whose chunks stay as they are
  * @param groups lists of source files; a chunk that several groups load belongs to the first
  * @param alone further groups, only of chunks that no other entry loads
  */
 export async function mergeChunks(metafile, { apart, groups, alone }) {
+  const { outputs } = metafile;
   const fileOf = new Map(
-    Object.entries(metafile.outputs).map(([file, { entryPoint }]) => [entryPoint, file]),
+    Object.entries(outputs).map(([file, { entryPoint }]) => [entryPoint, file]),
   );
   const filesOf = (sources) =>
     closureOf(
@@ -49,15 +51,12 @@ export async function mergeChunks(metafile, { apart, groups, alone }) {
   const files = [...merged.keys()];
   const outputOf = (file) => join('dist', 'chunks', `${merged.get(file)}.js`);
   const exported = (file, toText) =>
-    metafile.outputs[file].exports.map((name) => toText(name, `c${files.indexOf(file)}_${name}`));
+    outputs[file].exports.map((name) => toText(name, `c${files.indexOf(file)}_${name}`));
   /** What is left of a chunk in `folder`. */
   const stubOf = (file, folder) =>
     `export { ${exported(file, (name, alias) => `${alias} as ${name}`)} } from ${pathIn(folder, outputOf(file))};\n`;
-  const buildGroup = async (group) => {
-    const own = files.filter((file) => merged.get(file) === group);
-    const contents = own.map((file) => {
-      return `export { ${exported(file, (name, alias) => `${name} as ${alias}`)} } from "./${file}";`;
-    });
+  /** One module of the code of `own` chunks, which imports that of others from where it is now. */
+  const bundle = async (output, own, contents) => {
     const chunks = {
       name: 'chunks',
       setup({ onResolve, onLoad }) {
@@ -66,7 +65,7 @@ export async function mergeChunks(metafile, { apart, groups, alone }) {
           const isStatic = kind === 'import-statement' && namespace !== 'stub';
           if (isStatic && own.includes(file)) return { path: resolve(file) };
           if (isStatic && merged.has(file)) return { path: file, namespace: 'stub' };
-          return { path: JSON.parse(pathIn('dist/chunks', file)), external: true };
+          return { path: JSON.parse(pathIn(dirname(output), file)), external: true };
         });
         onLoad({ filter: /./, namespace: 'stub' }, ({ path }) => {
           return { contents: stubOf(path, '.'), resolveDir: '.' };
@@ -76,13 +75,27 @@ export async function mergeChunks(metafile, { apart, groups, alone }) {
     const { outputFiles } = await build({
       stdin: { contents: contents.join('\n'), resolveDir: '.', loader: 'js' },
       ...{ bundle: true, format: 'esm', platform: 'node', target: 'node20.19', write: false },
-      ...{ outfile: `${group}.js`, packages: 'external', plugins: [chunks], logLevel: 'warning' },
+      ...{ outfile: output, packages: 'external', plugins: [chunks], logLevel: 'warning' },
     });
-    return [join('dist', 'chunks', `${group}.js`), outputFiles[0].contents];
+    return [output, outputFiles[0].contents];
   };
-  const built = await Promise.all([...new Set(merged.values())].map(buildGroup));
+  const joined = [...new Set(merged.values())].map((group) => {
+    const own = files.filter((file) => merged.get(file) === group);
+    const contents = own.map((file) => {
+      return `export { ${exported(file, (name, alias) => `${name} as ${alias}`)} } from "./${file}";`;
+    });
+    return bundle(outputOf(own[0]), own, contents);
+  });
+  const importsMerged = (file) => outputs[file].imports.some(({ path }) => merged.has(path));
+  const redirected = Object.keys(outputs)
+    .filter((file) => !merged.has(file) && !kept.has(file) && importsMerged(file))
+    .map((file) => bundle(file, [file], [`export { ${outputs[file].exports} } from "./${file}";`]));
+  const built = await Promise.all([...joined, ...redirected]);
   for (const [file, contents] of built) writeFileSync(file, contents);
-  for (const file of files) writeFileSync(file, stubOf(file, dirname(file)));
+  for (const file of files) {
+    if (outputs[file].entryPoint) writeFileSync(file, stubOf(file, dirname(file)));
+    else rmSync(file);
+  }
 }
 
 /** The path by which a module in a folder imports a file, in quotes. */
