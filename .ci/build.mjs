@@ -4,6 +4,7 @@ import { chmodSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { basename, dirname, join, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build, context } from 'esbuild';
+import * as yaml from 'yaml';
 import { consoleOptions } from './console.mjs';
 import { mergeChunks } from './merge-chunks.mjs';
 
@@ -57,6 +58,24 @@ const requiredPackages = {
     });
   },
 };
+/** Evaluates `yaml` when it is first used: a daemon without a configuration file and most commands never do. */
+const lateYaml = {
+  name: 'late-yaml',
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^yaml$/ }, ({ kind }) =>
+      kind === 'import-statement' ? { path: 'yaml', namespace: 'late' } : undefined,
+    );
+    onLoad({ filter: /./, namespace: 'late' }, ({ path }) => {
+      const define = (name) =>
+        `${name}: { enumerable: true, get: () => require('${path}').${name} }`;
+      const names = Object.keys(yaml);
+      return {
+        contents: `Object.defineProperties(exports, { ${names.map(define)} })`,
+        resolveDir: '.',
+      };
+    });
+  },
+};
 const modules = {
   ...common,
   entryPoints: [
@@ -69,7 +88,7 @@ const modules = {
   format: 'esm',
   bundle: true,
   splitting: true,
-  plugins: [withoutData, withoutYaml, requiredPackages],
+  plugins: [withoutData, withoutYaml, lateYaml, requiredPackages],
   // Packages of devDependencies that src imports become part of the bundles: an installation would get 40 MB more.
   external: Object.keys(dependencies),
   // CommonJS among them requires modules of Node.

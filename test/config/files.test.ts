@@ -12,7 +12,7 @@ import { oriel, ROOT } from '../oriel.ts';
 import { load } from './configuration.ts';
 
 const DEFAULTS = readFileSync(join(ROOT, 'config', 'default.yaml'), 'utf8');
-const SANDBOX = readFileSync(join(ROOT, 'config', 'sandbox.yaml'), 'utf8');
+const SANDBOX = readFileSync(join(ROOT, 'config', 'sandbox.json'), 'utf8');
 
 /** The default file with its commented-out settings, without their comment signs. */
 const uncommented = DEFAULTS.replace(/^.*\n/, '').replace(
@@ -137,7 +137,7 @@ describe('default.yaml', () => {
   }
 });
 
-describe('sandbox.yaml', () => {
+describe('sandbox.json', () => {
   it('is the catalog of a configuration without providers and models', () => {
     const bare = portable('server: { port: 1 }');
     const { providers, models } = portable(SANDBOX);

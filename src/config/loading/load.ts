@@ -53,11 +53,13 @@ function failWith(file: string | null, faults: readonly Fault[], document: Docum
   throw invalidConfig(faultLines(String(file), faults, document, MAX_FAULTS).join('\n'));
 }
 
-/** The catalog of the embedded sandbox, which needs no account. */
+/** What is read where there is no file. */
+const NO_DOCUMENT: Document = { value: null, faults: [], line: () => 1, variables: () => [] };
+
+/** The catalog of the embedded sandbox, which needs no account. JSON, because the first start loads no YAML then. */
 function sandbox(): Readonly<Record<string, unknown>> {
-  const file = createRequire(import.meta.url).resolve('#config/sandbox.yaml');
-  const source = readFileSync(file, 'utf8');
-  return readDocument(source, {}).value as Readonly<Record<string, unknown>>;
+  const file = createRequire(import.meta.url).resolve('#config/sandbox.json');
+  return JSON.parse(readFileSync(file, 'utf8'));
 }
 
 /** Formats values in faults; for possible secrets, names the environment variable instead. */
@@ -103,7 +105,7 @@ function readSettings(
   { env, without = [], isReplay }: LoadOptions,
 ): Settings & { readonly faults: readonly Fault[] } {
   const source = file === null ? '' : readSource(file);
-  const document = readDocument(source, env);
+  const document = file === null ? NO_DOCUMENT : readDocument(source, env);
   const replays = isReplay ?? valueAt(document.value, ['cassettes', 'mode']) === 'replay';
   if (replays) fillProviders(document);
   const read = document.value ?? {};

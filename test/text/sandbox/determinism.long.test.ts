@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { parse } from 'yaml';
 import { OWNER_KEY, sharedDaemon, type TestDaemon } from '../../daemon.ts';
 import { ROOT } from '../../oriel.ts';
 
@@ -239,7 +238,7 @@ describe('two daemons with --deterministic', () => {
   const args = ['--deterministic'];
   const first = sharedDaemon({ config: CONFIG, args });
   // It has a model of the first one too.
-  const { providers, models } = parse(readFileSync(join(ROOT, 'config/sandbox.yaml'), 'utf8'));
+  const { providers, models } = JSON.parse(readFileSync(join(ROOT, 'config/sandbox.json'), 'utf8'));
   const second = sharedDaemon({
     args,
     get config() {
