@@ -165,7 +165,7 @@ export async function startServices(start: Start) {
     },
     draining: draining.signal,
   };
-  const servers = await buildServers(context);
+  const servers = buildServers(context);
   catalog.onChange = () => daemonMedia.media.runner.reconfigured();
   catalog.onTest = (provider, { cause, fault }) => {
     if (cause === null) return providerHealth.succeeded(provider);

@@ -94,13 +94,13 @@ const API_ROUTES = [
 ];
 
 /** The HTTP servers with all their endpoints, not yet listening. */
-export async function buildServers(context: AppContext) {
+export function buildServers(context: AppContext) {
   const { server: settings, overload } = context.config;
   const maxConnections = settings.maxConnections ?? defaultMaxConnections();
   const server = newServer(context, maxConnections);
   server.addHook('onRequest', answerPreflights(context));
   limitConnectionsByAddress(server, context.config, maxConnections);
-  const document = await collectRoutes(server, {
+  const document = collectRoutes(server, {
     version: context.version,
     ...(settings.operations && { url: () => context.publicUrl }),
   });

@@ -148,7 +148,7 @@ export async function startServer({
     log: pino({ level: 'info', formatters: { level: (level) => ({ level }) } }, sink),
     draining,
   } as unknown as AppContext;
-  const { server } = await buildServers(context);
+  const { server } = buildServers(context);
   await server.listen({ host: '127.0.0.1', port: 0 });
   const { port } = server.server.address() as AddressInfo;
   url = `http://127.0.0.1:${port}`;

@@ -1,9 +1,14 @@
 import { createHash } from 'node:crypto';
-import swagger from '@fastify/swagger';
 import { toJsonSchema } from '@valibot/to-json-schema';
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import {
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  fastify,
+  type RouteOptions,
+} from 'fastify';
 import type * as v from 'valibot';
-import { addEndpoint } from '../request/endpoint.ts';
+import { addEndpoint, SCHEMA_CONTROLLER } from '../request/endpoint.ts';
 import { errorBody, jsonLine } from '../responses/errors.ts';
 import { matchesTag } from '../responses/range.ts';
 
@@ -73,14 +78,32 @@ interface DocumentOptions {
 }
 
 /**
- * Collects the schemas of the routes that are added after this call.
+ * Collects the routes that are added after this call.
  *
- * @returns a function for the OpenAPI document, built once: routes do not change once the server listens
+ * @returns a function for the OpenAPI document, made once: routes do not change once the server listens
  */
-export async function collectRoutes(
+export function collectRoutes(
   server: FastifyInstance,
-  { version, url: serverUrl }: DocumentOptions,
-): Promise<() => SendDocument> {
+  { version, url }: DocumentOptions,
+): () => Promise<SendDocument> {
+  const routes: RouteOptions[] = [];
+  server.addHook('onRoute', (route) => {
+    if (route.schema && route.method !== 'HEAD') routes.push(route);
+  });
+  let send: Promise<SendDocument> | undefined;
+  return () => {
+    send ??= documentOf(routes, version).then((document) => {
+      const servers = url && { servers: [{ url: url() }] };
+      return documentSender(jsonLine({ ...document, ...servers }));
+    });
+    return send;
+  };
+}
+
+/** The document of routes, from a server of its own: most daemons are never asked for it. */
+async function documentOf(routes: readonly RouteOptions[], version: string): Promise<object> {
+  const { default: swagger } = await import('@fastify/swagger');
+  const server = fastify({ exposeHeadRoutes: false, schemaController: SCHEMA_CONTROLLER });
   // A shared schema: every endpoint refers to it twice, and it lists all error codes.
   server.addSchema({ $id: ERROR_SCHEMA, ...jsonSchemaOf(errorBody, 'output') });
   await server.register(swagger, {
@@ -98,7 +121,6 @@ export async function collectRoutes(
       security: [{ key: [] }],
     },
     transform: ({ schema, url }) => {
-      if (!schema) return { schema: { hide: true }, url };
       const { body, querystring, params, response, ...rest } = schema as Record<string, unknown>;
       const responses = Object.entries((response ?? {}) as Record<string, unknown>).map(
         ([status, declared]) => [status, responseOf(declared)],
@@ -120,15 +142,11 @@ export async function collectRoutes(
       };
     },
   });
-  let send: SendDocument | undefined;
-  return () => {
-    if (send) return send;
-    const servers = serverUrl && { servers: [{ url: serverUrl() }] };
-    const document = server.swagger();
-    const paths = inOrder(document.paths ?? {});
-    send = documentSender(jsonLine({ ...document, paths, ...servers }));
-    return send;
-  };
+  for (const { method, url, schema = {}, handler } of routes)
+    server.route({ method, url, schema, handler });
+  await server.ready();
+  const document = server.swagger();
+  return { ...document, paths: inOrder(document.paths ?? {}) };
 }
 
 /** The entry of a response that comes as JSON or as server-sent events, as the request asks. */
@@ -164,14 +182,17 @@ function documentSender(text: string): SendDocument {
 }
 
 /** Serves `/openapi.json`. */
-export function documentRoute(server: FastifyInstance, document: () => SendDocument): void {
+export function documentRoute(
+  server: FastifyInstance,
+  document: () => Promise<SendDocument>,
+): void {
   addEndpoint(server, {
     path: 'GET /openapi.json',
     tag: 'Operation',
     summary: 'This document',
     isPublic: true,
     answer: { type: 'object', description: 'OpenAPI 3.1', additionalProperties: true },
-    handler: async (request, reply) => document()(request, reply),
+    handler: async (request, reply) => (await document())(request, reply),
   });
 }
 
