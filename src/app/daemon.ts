@@ -1,3 +1,4 @@
+import { setFlagsFromString } from 'node:v8';
 import type { Logger } from 'pino';
 import { ownActor } from '../administration/actor.ts';
 import type { FirstKey } from '../administration/first-key.ts';
@@ -95,6 +96,8 @@ async function openForClients(start: Start, services: Services): Promise<Daemon>
   const openedAt = Date.now();
   const operationsUrl = operations && (await listen(operations, settings.operations!));
   state.url = await listen(server, settings);
+  // The binary kept the young generation small while code was loaded; this is V8's default.
+  setFlagsFromString('--semi-space-growth-factor=2');
   startBackgroundWork(services, log);
   inBackground(
     start.metrics.requestSeries.readLog(services.opened.store.requests, openedAt),
