@@ -157,7 +157,7 @@ export class Routing {
       if (provider === undefined) {
         return codedFailure('upstream_not_found', 'The provider is no longer configured');
       }
-      const { isRetried } = kindOf(provider);
+      const isRetried = kindOf(provider).isRetried !== false;
       const cooldown = isRetried ? routing.cooldown : NO_COOLDOWN;
       const keyed = this.#keys.take(name, provider, accountId, tried);
       // A reload may have removed the keys that were left.

@@ -161,7 +161,7 @@ function checkProviderOf(
   }
   const ofModel = known.dialectOf?.(String(found.at([...route, 'model'])));
   const dialect = found.at([...route, 'dialect']) ?? ofModel ?? known.defaultDialect;
-  if (dialect === null || MARKED_DIALECTS.some((one) => one === dialect)) return;
+  if (dialect === undefined || MARKED_DIALECTS.some((one) => one === dialect)) return;
   const reason = ` for requests in the format ${dialect}`;
   found.expectOne([...route, 'promptCaching'], ['auto'], ['off'], reason);
 }

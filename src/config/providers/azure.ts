@@ -58,7 +58,5 @@ export const azure = {
   defaultDialect: 'chat',
   credentials: (apiKey: string) => ({ 'api-key': apiKey }),
   url,
-  versionedBaseUrl: false,
-  isRetried: true,
   mediaApi: 'openai',
 } as const satisfies ProviderKind;

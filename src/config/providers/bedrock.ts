@@ -107,7 +107,4 @@ export const bedrock = {
   body,
   authorize,
   countsTokens: false,
-  versionedBaseUrl: false,
-  isRetried: true,
-  mediaApi: null,
 } as const satisfies ProviderKind;

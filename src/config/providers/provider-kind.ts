@@ -60,10 +60,10 @@ export interface ProviderKind {
   readonly genAiName?: string;
   readonly settings: v.GenericSchema;
   readonly modelTypes: readonly ModelType[];
-  /** Dialects of its routes; null for all. */
-  readonly dialects: readonly string[] | null;
-  /** Dialect of a route that sets none; null for the client's dialect. */
-  readonly defaultDialect: string | null;
+  /** Dialects of its routes; absent for all. */
+  readonly dialects?: readonly string[];
+  /** Dialect of a route that sets none; absent for the client's dialect. */
+  readonly defaultDialect?: string;
   /** The same where it depends on the model. */
   dialectOf?(model: string): string;
   /** Format of its requests for embeddings where that is not OpenAI's. */
@@ -85,9 +85,9 @@ export interface ProviderKind {
   /** False where requests of its formats cannot be counted. */
   readonly countsTokens?: false;
   /** Whether its base URLs name the version of the interface, as /v1 does. */
-  readonly versionedBaseUrl: boolean;
-  /** Whether failed requests are retried and failing routes are skipped for a while. */
-  readonly isRetried: boolean;
-  /** Implementation in `media/providers/` for its media; null if it has no media. */
-  readonly mediaApi: string | null;
+  readonly versionedBaseUrl?: true;
+  /** False where failed requests are not retried, and failing routes are not skipped for a while. */
+  readonly isRetried?: false;
+  /** Implementation in `media/providers/` for its media; absent if it has no media. */
+  readonly mediaApi?: string;
 }

@@ -28,7 +28,6 @@ const openai = {
   batches: true,
   credentials: bearerToken,
   versionedBaseUrl: true,
-  isRetried: true,
   mediaApi: 'openai',
 } as const satisfies ProviderKind;
 
@@ -41,8 +40,6 @@ const anthropic = {
   batches: true,
   credentials: (apiKey: string) => ({ 'x-api-key': apiKey }),
   versionedBaseUrl: true,
-  isRetried: true,
-  mediaApi: null,
 } as const satisfies ProviderKind;
 
 /** Google's Gemini API. */
@@ -60,8 +57,6 @@ const gemini = {
   embeddings: 'gemini',
   credentials: (apiKey: string) => ({ 'x-goog-api-key': apiKey }),
   versionedBaseUrl: true,
-  isRetried: true,
-  mediaApi: null,
 } as const satisfies ProviderKind;
 
 /** Another gateway with the interface of Oriel. */
@@ -72,11 +67,8 @@ const oriel = {
     ...remote,
   }),
   modelTypes: MODEL_TYPES,
-  dialects: null,
-  defaultDialect: null,
   credentials: bearerToken,
   versionedBaseUrl: true,
-  isRetried: true,
   mediaApi: 'oriel',
 } as const satisfies ProviderKind;
 
@@ -88,10 +80,7 @@ const sandbox = {
     concurrency,
   }),
   modelTypes: MODEL_TYPES,
-  dialects: null,
-  defaultDialect: null,
   credentials: () => ({}),
-  versionedBaseUrl: false,
   isRetried: false,
   mediaApi: 'sandbox',
 } as const satisfies ProviderKind;
@@ -115,7 +104,8 @@ export type RemoteProvider = Extract<Provider, { readonly baseUrl: string }> & {
   readonly apiKey?: string | undefined;
   readonly apiKeys?: readonly string[] | undefined;
 };
-export type MediaApi = NonNullable<(typeof PROVIDER_KINDS)[number]['mediaApi']>;
+type WithMedia = Extract<(typeof PROVIDER_KINDS)[number], { readonly mediaApi: string }>;
+export type MediaApi = WithMedia['mediaApi'];
 
 export function findProviderKind(name: unknown): ProviderKind | undefined {
   return PROVIDER_KINDS.find((kind) => kind.name === name);

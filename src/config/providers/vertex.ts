@@ -109,7 +109,4 @@ export const vertex = {
   authorize,
   url,
   body,
-  versionedBaseUrl: false,
-  isRetried: true,
-  mediaApi: null,
 } as const satisfies ProviderKind;

@@ -21,7 +21,7 @@ const PROVIDERS: Readonly<Record<string, MediaProvider>> = {
  */
 export function providerOf(kind: Provider['kind']): MediaProvider {
   const { mediaApi } = kindOf({ kind });
-  const provider = mediaApi === null ? undefined : PROVIDERS[mediaApi];
+  const provider = mediaApi === undefined ? undefined : PROVIDERS[mediaApi];
   if (provider) return provider;
   throw codedFailure('upstream_refused', 'The provider makes no media');
 }
