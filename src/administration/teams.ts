@@ -24,6 +24,17 @@ const recordOf = async (store: Store, found: Team) => (await teamRecords(store, 
 
 const describe = ({ id, name, account: of }: TeamRecord) => `team ${id} (${name}) of account ${of}`;
 
+/** The audit entry of an act on a team. @param of the account that is named, if any */
+const actOn = (
+  named: string,
+  of: string | undefined,
+  found: TeamRecord | null,
+  details: object,
+) => ({
+  object: found?.id ?? named,
+  details: { account: found?.account ?? of, ...details },
+});
+
 const createTeam = defineAdminCommand({
   group: 'teams',
   name: 'create',
@@ -50,14 +61,8 @@ const createTeam = defineAdminCommand({
     });
     return recordOf(store, created);
   },
-  audit: ({ name, account: of, ...budgets }, created) => ({
-    object: created?.id ?? name,
-    details: {
-      account: created?.account ?? of,
-      name,
-      ...limitDetails(budgets),
-    },
-  }),
+  audit: ({ name, account: of, ...budgets }, created) =>
+    actOn(name, of, created, { name, ...limitDetails(budgets) }),
   show: (created) => ({ value: created.id, messages: [`${describe(created)} made`] }),
 });
 
@@ -109,14 +114,8 @@ const setTeam = defineAdminCommand({
     const fields = defined({ name, budget: most, windows, tpm, parallel });
     return recordOf(store, await store.updateTeam(found.id, fields));
   },
-  audit: ({ team: named, account: of, name, ...budgets }, changed) => ({
-    object: changed?.id ?? named,
-    details: {
-      account: changed?.account ?? of,
-      name,
-      ...limitDetails(budgets),
-    },
-  }),
+  audit: ({ team: named, account: of, name, ...budgets }, changed) =>
+    actOn(named, of, changed, { name, ...limitDetails(budgets) }),
   show: (changed) => ({ messages: [`${describe(changed)} is changed`] }),
 });
 
@@ -133,10 +132,8 @@ const removeTeam = defineAdminCommand({
     const { id } = await requireTeam(store, named, await accountIdOf(store, of));
     return recordOf(store, await store.removeTeam(id));
   },
-  audit: ({ team: named, account: of }, removed) => ({
-    object: removed?.id ?? named,
-    details: { account: removed?.account ?? of, name: removed?.name },
-  }),
+  audit: ({ team: named, account: of }, removed) =>
+    actOn(named, of, removed, { name: removed?.name }),
   show: (removed) => ({ messages: [`${describe(removed)} is removed`] }),
 });
 
