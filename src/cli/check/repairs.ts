@@ -61,8 +61,7 @@ export function fixOf(
 ): Fix | null {
   const has = (name: string) => findings.some(({ rule }) => rule === name);
   const to = has('formats') ? rules.formats![0]! : format;
-  if (width === undefined || height === undefined) return null;
-  if (!(format in FORMATS && to in FORMATS)) return null;
+  if (width === undefined || height === undefined || !(to in FORMATS)) return null;
   const { maxBytes, maxWidth = width, maxHeight = height, maxPixels = Number.MAX_VALUE } = rules;
   const pixels = Math.sqrt((maxPixels / (width * height)) * 1e6);
   const scale = Math.min(1, maxWidth / width, maxHeight / height, pixels);

@@ -69,7 +69,9 @@ async function scanFormat(input: ImageInput, kinds: readonly string[]): Promise<
   if ('unsupported' in sniffed)
     return { format: sniffed.unsupported.replace('animated AVIF', 'avif'), metadata: [] };
   const { format } = sniffed;
-  if (format === 'svg' || isProgramFormat(format)) return { format, metadata: [] };
+  // libvips reads the header of HEIC without a program.
+  if (format === 'svg' || (format !== 'heic' && isProgramFormat(format)))
+    return { format, metadata: [] };
   const skim = SKIMMED[format as keyof typeof SKIMMED];
   if (!skim) return scanDecoded(input, kinds);
   const { width, height, exif, edit } = skim(input);
@@ -87,7 +89,7 @@ async function scanFormat(input: ImageInput, kinds: readonly string[]): Promise<
 
 /** Facts that the decoder reads. */
 async function scanDecoded(input: ImageInput, kinds: readonly string[]): Promise<Scan> {
-  const { format, width, height, exif, metadata } = await readHeader(input);
+  const { format, width, height, exif, metadata } = await readHeader(input, { decode: false });
   if (format === 'gif' && isTruncatedGif(input.file)) throw damagedImage('GIF', 'it breaks off');
   if (format === 'avif' && isTruncatedAvif(input.file)) throw damagedImage('AVIF', 'it breaks off');
   const tags = exif && readExif(exif);
