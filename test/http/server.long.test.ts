@@ -57,6 +57,7 @@ describe('requests without a route or not in HTTP', () => {
     ['GET', '/', 404, 'unknown_endpoint'],
     ['GET', '/v1', 404, 'unknown_endpoint'],
     ['POST', '/v1/nothing', 404, 'unknown_endpoint'],
+    ['GET', '/img/', 404, 'unknown_endpoint'],
     ['GET', '/%ff', 400, 'invalid_url'],
     ['GET', '/v1/tasks/%c3%28', 400, 'invalid_url'],
     ['GET', `/v1/tasks/${'x'.repeat(300)}`, 414, 'invalid_url'],

@@ -66,7 +66,7 @@ export function unknownEndpoint(path: string, isListed: boolean, near?: string):
 function patternOf(url: string): RegExp {
   const escaped = url.replace(/[.+?^${}()|[\]\\]/g, '\\$&');
   const named = escaped.replace(/:\w+_id/g, '(?![a-z]+(?:/|$))[^/]+').replace(/:[^/]+/g, '[^/]+');
-  return new RegExp(`^${named.replaceAll('*', '[^:]*')}$`);
+  return new RegExp(`^${named.replaceAll('*', '[^:]+')}$`);
 }
 
 /** Redirects browsers from `/` and `/docs` to the console; other clients get 404 for `/`. */
