@@ -87,7 +87,8 @@ export function mismatch(
 ): string {
   const structured = expects === 'an object' || expects === 'a list';
   const what = structured && typeof received === 'string' ? 'a text' : format(received, path);
-  return expected(expects, what);
+  const isCounted = Array.isArray(received) && expects.startsWith('a list of');
+  return expected(expects, isCounted ? `a list of ${received.length}` : what);
 }
 
 /** The message for an undeclared name, with the most similar declared one if there is one. */

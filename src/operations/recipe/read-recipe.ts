@@ -11,7 +11,7 @@ import { formatOfExtension } from '../../images/formats.ts';
 import { checkAll, type Fault, formatValue, unknownName } from '../../schema/faults.ts';
 import { invalid } from '../../schema/invalid.ts';
 import { isObject } from '../../schema/untrusted.ts';
-import type { Recipe, RecipeOutput, RecipeStep } from './recipe.ts';
+import { PRESETS, type Recipe, type RecipeOutput, type RecipeStep } from './recipe.ts';
 import { recipeSchema, type WrittenRecipe, type WrittenStep } from './schema.ts';
 
 /** Characters of a recipe. */
@@ -22,6 +22,7 @@ const MAX_TOKENS = 4000;
 const MAX_OUTPUTS = 100;
 /** Reported faults. */
 const MAX_FAULTS = 20;
+const NO_RECIPE = `expected a map of steps and outputs, or one of ${PRESETS.join(', ')}`;
 
 export interface ReadOptions {
   /** Name of the recipe in messages. */
@@ -41,7 +42,7 @@ export function readRecipe(source: string, { origin, set }: ReadOptions): Recipe
   }
   const document = readDocument(source, (value) => variablesOf(value, set), MAX_TOKENS);
   const value = withShorthands(document.value ?? {});
-  if (!isObject(value)) fail(origin, [{ path: [], message: 'expected a map' }], document);
+  if (!isObject(value)) fail(origin, [{ path: [], message: NO_RECIPE }], document);
   coerceVariables(recipeSchema, value, document);
   const checked = checkAll(recipeSchema, value, (received, path) =>
     received === null ? 'nothing' : formatValue(received, path),

@@ -63,7 +63,7 @@ const output = v.pipe(
     const { name, widths, format, formats } = given;
     const fault = encodingFault(given);
     if (fault !== null) return fault;
-    if (format !== undefined && formats !== undefined) return ['format', 'excludes formats'];
+    if (format && formats) return ['format', 'cannot be used with formats'];
     if (name === undefined) return null;
     const nameFault = templateFault(name);
     if (nameFault !== null) return ['name', nameFault];

@@ -103,7 +103,7 @@ test.each([
   [{ recipe: `#${'x'.repeat(300_000)}` }, 'recipe', /at most 262144 bytes/],
   [{ recipe: RECIPE, set: 'qality=5' }, 'set', /did you mean quality/],
   [{ recipe: 'steps: [{ crop: { ratio: "${PATH}" } }]' }, 'recipe', /PATH is not declared in vars/],
-  [{ recipe: 'nosuchpreset' }, 'recipe', /^recipe:1: expected a map/],
+  [{ recipe: 'nosuchpreset' }, 'recipe', /^recipe:1: .* or one of web, /],
 ])('a form %# with a fault gets 400 that names %s', async (fields, param, message) => {
   const { status, json } = await send(
     server(),
