@@ -74,7 +74,7 @@ export function plan(
     const path = paths[0]!;
     const isDone = path !== null && incremental?.isDone(input, path);
     const failing = failingWarnings(outputs);
-    const isAccepted = !result?.warnings?.some(({ code }) => failing.includes(code));
+    const isAccepted = !result?.warnings?.some(({ code }) => code in failing);
     const isUnchanged =
       isAccepted && images.length > 0 && images.every((image, at) => holds(paths[at]!, image));
     if (isUnchanged || isDone) {
@@ -103,11 +103,11 @@ export function plan(
 
 const TARGET_NOT_REACHED: WarningCode = 'target_not_reached';
 
-/** Codes of warnings that fail a file. */
+/** Codes of warnings that fail a file, with what to do about them. */
 export function failingWarnings(
   outputs: { readonly bestEffort: boolean } | undefined,
-): readonly string[] {
-  return outputs?.bestEffort ? [] : [TARGET_NOT_REACHED];
+): Readonly<Record<string, string>> {
+  return outputs?.bestEffort ? {} : { [TARGET_NOT_REACHED]: '--best-effort writes it' };
 }
 
 export const UNCHANGED: CodedMessage = { code: 'unchanged', message: 'unchanged' };

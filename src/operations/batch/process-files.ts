@@ -4,7 +4,7 @@ import type { Limits } from '../../images/limits.ts';
 import type { Job, JobImage, NamedImages, Source } from '../definition/job.ts';
 import { imagesOf, type Operation } from '../definition/operation.ts';
 import type { ImagePool } from '../pool/pool.ts';
-import { type FileRecord, resultRecord } from './batch-record.ts';
+import { type CodedMessage, type FileRecord, resultRecord } from './batch-record.ts';
 
 /** One file of a batch. */
 export interface BatchInput {
@@ -37,8 +37,8 @@ export interface FilesOptions {
   readonly pool: ImagePool;
   /** The client that the files belong to, where clients share the pool. */
   readonly client?: string;
-  /** Codes of warnings that fail a file, whose images are then not stored. */
-  readonly failOn?: readonly string[];
+  /** Codes of warnings that fail a file, whose images are then not stored, with the advice for its message. */
+  readonly failOn?: Readonly<Record<string, string>>;
   /** Bytes of finished images that may wait for a slower file before them, or for a slow reader. */
   readonly bytesAhead?: number;
 }
@@ -158,7 +158,7 @@ async function runOne<Input extends BatchInput>(
   index: number,
   batch: ProcessFilesOptions<Input>,
 ): Promise<BatchEntry> {
-  const { options, limits, client, signal, store, failOn = [] } = batch;
+  const { options, limits, client, signal, store, failOn = {} } = batch;
   const base = { index, inputFilename: input.filename };
   if (input.knownRecord) return { record: { ...base, ...input.knownRecord }, images: [] };
   const { source, variables } = input;
@@ -171,18 +171,19 @@ async function runOne<Input extends BatchInput>(
   };
   const result = await batch.pool.run(job, { client, signal });
   const { originalSize } = result;
+  const failed = (error: CodedMessage, outputs?: FileRecord['outputs']): BatchEntry => ({
+    record: { ...base, status: 'failed', originalSize, ...(outputs && { outputs }), error },
+    images: [],
+  });
   if (!result.ok) {
     const { error } = result;
-    const record: FileRecord =
-      input.optional && error.code === 'unsupported_format'
-        ? { ...base, status: 'skipped', originalSize, reason: error }
-        : { ...base, status: 'failed', originalSize, error };
-    return { record, images: [] };
+    if (!input.optional || error.code !== 'unsupported_format') return failed(error);
+    return { record: { ...base, status: 'skipped', originalSize, reason: error }, images: [] };
   }
-
-  const refused = result.warnings.find(({ code }) => failOn.includes(code));
+  const refused = result.warnings.find(({ code }) => code in failOn);
   if (refused) {
-    return { record: { ...base, status: 'failed', originalSize, error: refused }, images: [] };
+    const { code, message } = refused;
+    return failed({ code, message: `${message}; ${failOn[code]}` });
   }
   const all = imagesOf(result);
   const done: FileRecord = {
@@ -199,15 +200,9 @@ async function runOne<Input extends BatchInput>(
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
     const { code, message } = error;
-    const record: FileRecord = {
-      ...base,
-      status: 'failed',
-      originalSize,
-      // Those that were written before stay.
-      ...(result.images && { outputs: withStored(done, stored).outputs!.slice(0, stored.length) }),
-      error: { code: code ?? 'processing_failed', message },
-    };
-    return { record, images: [] };
+    // Those that were written before stay.
+    const written = result.images && withStored(done, stored).outputs!.slice(0, stored.length);
+    return failed({ code: code ?? 'processing_failed', message }, written);
   }
   const isStored = stored.every((one) => one !== undefined);
   return { record: withStored(done, stored), images: isStored ? [] : all };

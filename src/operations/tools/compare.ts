@@ -45,7 +45,7 @@ export const compare: ThreadOperation<CompareOptions> = {
     const { width, height } = reference.samples;
     const own = await readSamples(input, resize ? { width, height } : undefined);
     if (own.samples.width !== width || own.samples.height !== height) {
-      const message = `${own.samples.width}x${own.samples.height}, and ${path} is ${width}x${height}`;
+      const message = `is ${own.samples.width}x${own.samples.height}, but ${path} is ${width}x${height}; resize scales it`;
       throw fileFailure('size_mismatch', message);
     }
     const measured = difference(reference.samples, own.samples, fullSize ? 1 : undefined);

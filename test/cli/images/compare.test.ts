@@ -77,7 +77,7 @@ describe('compare', () => {
     expect(refused.status).toBe(1);
     expect(documentOf(refused).results[0]!.error).toEqual({
       code: 'size_mismatch',
-      message: '60x45, and a.png is 120x90',
+      message: 'is 60x45, but a.png is 120x90; resize scales it',
     });
     const scaled = await resident(words`compare a.png half.png --json --resize`, { cwd });
     expect(comparisonsOf(scaled)[0]).toMatchObject(SIZE);

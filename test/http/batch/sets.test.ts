@@ -65,7 +65,7 @@ describe('compare', () => {
       { status: 'failed', error: { code: 'unsupported_format' } },
     ]);
     const { json: other } = await compared(['a.png']);
-    expect(JSON.stringify(other)).toContain('150x100, and a.png is 300x200');
+    expect(JSON.stringify(other)).toContain('is 150x100, but a.png is 300x200; resize scales it');
     const { json: broken } = await compared(['broken.png']);
     expect(JSON.stringify(broken)).toContain('broken.png: not an image of a known format');
   });
