@@ -106,14 +106,34 @@ export class OutputNames {
   }
 
   /**
-   * The path of an output before any work.
+   * The path of an output.
    *
    * @param index from 0
    * @param facts known properties of the output
-   * @returns null where the template needs properties of the decoded image
+   * @returns null where the template needs properties that only the decoded image has
    */
   predict(input: Input, index: number, facts: Partial<OutputFacts>): string | null {
-    return this.#path(input, index, facts);
+    if (this.#file !== undefined) return this.#file;
+    const base = basename(input.relativePath);
+    const own = extname(base);
+    const format = facts.format ?? formatOfExtension(own.slice(1));
+    const name = fillTemplate(facts.output?.nameTemplate ?? this.#template, {
+      name: own === '' ? base : base.slice(0, -own.length),
+      ext: format === null ? undefined : outputExtension(base, format),
+      format: format ?? undefined,
+      index: index + 1,
+      width: facts.width,
+      height: facts.height,
+      hash: facts.sha256,
+      parent: basename(dirname(resolve(input.filename))),
+      date: facts.taken,
+    });
+    if (name === null) return null;
+    const folder =
+      this.#folder === undefined
+        ? dirname(input.filename)
+        : join(this.#folder, dirname(input.relativePath));
+    return join(folder, name);
   }
 
   /**
@@ -134,7 +154,7 @@ export class OutputNames {
    * @throws Failure with code `output_exists` where another input has claimed it, or is that file
    */
   resolve(input: Input, index: number, facts: OutputFacts): string {
-    const path = this.#path(input, index, facts)!;
+    const path = this.predict(input, index, facts)!;
     const named = formatOfPath(this.#file);
     if (named === 'svg' && facts.format !== named) {
       const message = `${path}: expected the ending of ${facts.format}; SVG is written from SVG alone`;
@@ -172,29 +192,5 @@ export class OutputNames {
     }
     this.#owners.set(key, filename);
     return null;
-  }
-
-  #path(input: Input, index: number, facts: Partial<OutputFacts>): string | null {
-    if (this.#file !== undefined) return this.#file;
-    const base = basename(input.relativePath);
-    const own = extname(base);
-    const format = facts.format ?? formatOfExtension(own.slice(1));
-    const name = fillTemplate(facts.output?.nameTemplate ?? this.#template, {
-      name: own === '' ? base : base.slice(0, -own.length),
-      ext: format === null ? undefined : outputExtension(base, format),
-      format: format ?? undefined,
-      index: index + 1,
-      width: facts.width,
-      height: facts.height,
-      hash: facts.sha256,
-      parent: basename(dirname(resolve(input.filename))),
-      date: facts.taken,
-    });
-    if (name === null) return null;
-    const folder =
-      this.#folder === undefined
-        ? dirname(input.filename)
-        : join(this.#folder, dirname(input.relativePath));
-    return join(folder, name);
   }
 }
