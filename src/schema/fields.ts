@@ -247,6 +247,9 @@ function beginningOf(value: unknown, length: number): string {
   return text + (isList ? ']' : '}');
 }
 
+/** Messages of rules that name other properties. */
+const NAMES_OTHERS = /^(?:one of|is required, unless|cannot be used with|(?:\w+ )?only with) /;
+
 /** Faults in one message: a form of many fields may be wrong in all of them. */
 const MAX_FAULTS = 10;
 
@@ -264,15 +267,14 @@ export function parseFields<Output>(
   const parsed = v.safeParse(schema, value);
   if (parsed.success) return parsed.output;
   const fields = fieldsOf(schema);
+  const isUnknown = (key: string) => !fields.some((one) => one.name === key);
   const faults = new Map<string, string>();
   for (const issue of parsed.issues) {
     const name = String(issue.path?.[0]?.key ?? '');
     if (faults.has(name)) continue;
     const known = fields.find((candidate) => candidate.name === name);
-    let fault = issue.message;
     if (!known) {
       // The issue is of the first of them alone.
-      const isUnknown = (key: string) => !fields.some((one) => one.name === key);
       const unknown = Object.keys(value).filter(isUnknown).slice(0, MAX_FAULTS).map(label);
       const names = fields.map((one) => label(one.name)).join(', ');
       faults.set(name, named(unknown.join(', '), `unknown; expected one of ${names}`));
@@ -281,8 +283,11 @@ export function parseFields<Output>(
     const received = value[name];
     const isHidden = known.secret && received !== undefined;
     const quoted = isHidden ? 'something else' : quoteValue(received);
+    let fault = issue.message;
     if (issue.type !== 'raw_check') fault = expected(known.expects, quoted);
-    faults.set(name, named(label(name), fault));
+    else if (NAMES_OTHERS.test(fault))
+      fault = fault.replace(/\w+/g, (word) => (isUnknown(word) ? word : label(word)));
+    faults.set(name, fault.startsWith('one of ') ? fault : named(label(name), fault));
   }
   const [[param]] = [...faults] as [[string, string]];
   const shown = [...faults.values()].slice(0, MAX_FAULTS);

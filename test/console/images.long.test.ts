@@ -179,7 +179,7 @@ describeConsole('the view of images', ({ open, post, createKey, signIn, check, a
     await page.getByLabel('Image', { exact: true }).setInputFiles(logo);
     await page.getByRole('button', { name: 'Remove logo.png' }).waitFor();
     await run(page);
-    await page.getByRole('alert').getByText('excludes image').waitFor();
+    await page.getByRole('alert').getByText('cannot be used with image').waitFor();
     await page.getByLabel('Text', { exact: true }).fill('');
     await run(page);
     await status(page).getByText('1 with a result').waitFor();

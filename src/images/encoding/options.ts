@@ -86,18 +86,19 @@ export function encodingFault(
   const { profile, intent } = options;
   if (intent !== undefined && profile === undefined) return ['intent', 'only with profile'];
   if (profile !== undefined && targetSsim !== undefined) {
-    return ['targetSsim', 'excludes profile, whose colours are not compared'];
+    return ['targetSsim', 'cannot be used with profile, whose colours are not compared'];
   }
-  if (lossless && nearLossless) return ['nearLossless', 'excludes lossless'];
+  if (lossless && nearLossless) return ['nearLossless', 'cannot be used with lossless'];
   if (targetSsim !== undefined && targetSize !== undefined) {
-    return ['targetSize', 'excludes targetSsim'];
+    return ['targetSize', 'cannot be used with targetSsim'];
   }
   const target = targetSsim === undefined ? 'targetSize' : 'targetSsim';
   if ((targetSsim ?? targetSize) === undefined) return null;
-  if (quality !== undefined) return ['quality', `excludes ${target}, which searches for it`];
-  if (colors !== undefined) return ['colors', `excludes ${target}, which searches for it`];
-  if (lossless) return ['lossless', `excludes ${target}`];
-  return nearLossless ? ['nearLossless', `excludes ${target}`] : null;
+  const conflict = `cannot be used with ${target}`;
+  if (quality !== undefined) return ['quality', `${conflict}, which searches for it`];
+  if (colors !== undefined) return ['colors', `${conflict}, which searches for it`];
+  if (lossless) return ['lossless', conflict];
+  return nearLossless ? ['nearLossless', conflict] : null;
 }
 
 /** Whether an encoding is searched, by trying several. */

@@ -49,17 +49,18 @@ function missing(options: CropOptions, names: readonly (keyof typeof MISSING)[])
 
 function check(options: CropOptions): Fault | readonly Fault[] | null {
   const { left, top, width, height, ratio, percent, gravity, focus } = options;
-  if (gravity !== undefined && focus !== undefined) return ['focus', 'excludes gravity'];
+  if (gravity !== undefined && focus !== undefined) return ['focus', 'cannot be used with gravity'];
   const [name, place] = focus === undefined ? ['gravity', gravity] : ['focus', focus];
   const scaled = ratio !== undefined || percent !== undefined;
   if (!scaled && place === undefined) return missing(options, ['left', 'top', 'width', 'height']);
-  if (left !== undefined) return ['left', `excludes ${scaled ? 'ratio and percent' : name}`];
-  if (top !== undefined) return ['top', `excludes ${scaled ? 'ratio and percent' : name}`];
+  const conflict = `cannot be used with ${scaled ? 'ratio or percent' : name}`;
+  if (left !== undefined) return ['left', conflict];
+  if (top !== undefined) return ['top', conflict];
   const measured: Fault | null = isStrategy(place) ? [name, `${place} only with ratio`] : null;
   if (!scaled) return measured ?? missing(options, ['width', 'height']);
-  if (width !== undefined) return ['width', 'excludes ratio and percent'];
-  if (height !== undefined) return ['height', 'excludes ratio and percent'];
-  if (ratio !== undefined && percent !== undefined) return ['percent', 'excludes ratio'];
+  if (width !== undefined) return ['width', conflict];
+  if (height !== undefined) return ['height', conflict];
+  if (ratio !== undefined && percent !== undefined) return ['percent', 'cannot be used with ratio'];
   return percent === undefined ? null : measured;
 }
 

@@ -55,7 +55,8 @@ export const extend = stepOperation({
   fields,
   check({ top, right, bottom, left, ratio }) {
     const edges = top + right + bottom + left;
-    if (ratio !== undefined && edges > 0) return ['ratio', 'excludes top, right, bottom and left'];
+    if (ratio !== undefined && edges > 0)
+      return ['ratio', 'cannot be used with top, right, bottom or left'];
     return ratio === undefined && edges === 0
       ? ['top', 'one of top, right, bottom, left and ratio is required']
       : null;

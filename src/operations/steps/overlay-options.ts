@@ -76,11 +76,11 @@ export function checkOverlay(options: OverlayOptions): readonly [string, string]
   const { image, text, size, scale, tile, gap } = options;
   if (image === undefined && text === undefined)
     return ['image', 'one of image and text is required'];
-  if (image !== undefined && text !== undefined) return ['text', 'excludes image'];
+  if (image !== undefined && text !== undefined) return ['text', 'cannot be used with image'];
   for (const name of ['font', 'size', 'color', 'box'] as const) {
     if (text === undefined && options[name] !== undefined) return [name, 'only with text'];
   }
-  if (size !== undefined && scale !== undefined) return ['size', 'excludes scale'];
+  if (size !== undefined && scale !== undefined) return ['size', 'cannot be used with scale'];
   if (gap !== undefined && !tile) return ['gap', 'only with tile'];
   const fault = text === undefined ? null : textFault(text);
   return fault === null ? null : ['text', fault];

@@ -122,14 +122,13 @@ export const resize = stepOperation({
   cost: 15,
   fields,
   check({ width, height, percent, fit, position, focus }) {
-    if (percent !== undefined && (width !== undefined || height !== undefined)) {
-      return ['percent', 'excludes width and height'];
-    }
-    if (percent === undefined && width === undefined && height === undefined) {
+    const isSized = width !== undefined || height !== undefined;
+    if (percent !== undefined && isSized) return ['percent', 'cannot be used with width or height'];
+    if (percent === undefined && !isSized)
       return ['width', 'one of width, height and percent is required'];
-    }
     if (focus !== undefined && fit !== 'cover') return ['focus', 'only with fit cover'];
-    if (focus !== undefined && position !== 'center') return ['focus', 'excludes position'];
+    if (focus !== undefined && position !== 'center')
+      return ['focus', 'cannot be used with position'];
     return isStrategy(position) && fit !== 'cover'
       ? ['position', `${position} only with fit cover`]
       : null;

@@ -48,7 +48,7 @@ test('gives a ZIP of smaller images, and what was tried in its manifest', async 
 test.each([
   [{ targetSize: '100' }, 'targetSize', 'KiB (1024 bytes)'],
   [{ targetSsim: '98' }, 'targetSsim', 'a number from 0.5 to 1'],
-  [{ targetSsim: '0.9', targetSize: '9KB' }, 'targetSize', 'excludes targetSsim'],
+  [{ targetSsim: '0.9', targetSize: '9KB' }, 'targetSize', 'cannot be used with targetSsim'],
   [{ colors: '1' }, 'colors', 'an integer from 2 to 256'],
   [{ keepIfSmaller: 'maybe' }, 'keepIfSmaller', 'true or false'],
 ])('of %j is an error that names the field', async (fields, param, message) => {

@@ -257,7 +257,7 @@ describe('faces', () => {
 
 test.each([
   [{ width: 9, focus: 'face' }, /^focus: only with fit cover/],
-  [{ width: 9, fit: 'cover', position: 'north', focus: 'face' }, /^focus: excludes position/],
+  [{ width: 9, fit: 'cover', position: 'north', focus: 'face' }, /^focus: cannot be used/],
   [{ width: 9, fit: 'cover', focus: '2,0' }, /^focus: expected face, metadata, .* received "2,0"$/],
   [{ width: 9, fit: 'cover', focus: '0.1' }, /^focus: expected/],
 ])('%j is refused', (options, message) => {

@@ -287,11 +287,12 @@ describe('--target-size', () => {
     const files = { 'a.jpg': await photo(SIZE).jpeg().toBuffer() };
     const missed = {
       code: 'target_not_reached',
-      message: expect.stringMatching(/quality \d, has \d+ bytes, more than the target of 100$/),
+      message: expect.stringMatching(/quality \d, has \d+ bytes, more than the target of 100/),
     };
     const batch = await runBatch(['optimize', '--target-size', '100B'], files);
     expect(batch.code).toBe(1);
     expect(batch.record('a.jpg')).toMatchObject({ status: 'failed', error: missed });
+    expect(batch.record('a.jpg').error!.message).toMatch(/100; --best-effort writes it$/);
     expect(() => batch.bytes('a.jpg')).toThrow(/no output/);
     const nearest = await runBatch(['optimize', '--target-size', '100B', '--best-effort'], files);
     expect(nearest.code).toBe(0);
@@ -316,10 +317,10 @@ describe('--target-size', () => {
   });
 
   test.each([
-    [['--target-ssim', '0.9'], '--target-size: excludes targetSsim'],
-    [['--quality', '80'], '--quality: excludes targetSize'],
-    [['--colors', '8'], '--colors: excludes targetSize'],
-    [['--lossless'], '--lossless: excludes targetSize'],
+    [['--target-ssim', '0.9'], '--target-size: cannot be used with --target-ssim'],
+    [['--quality', '80'], '--quality: cannot be used with --target-size, which searches for it'],
+    [['--colors', '8'], '--colors: cannot be used with --target-size'],
+    [['--lossless'], '--lossless: cannot be used with --target-size'],
   ])('excludes %j', async (args, message) => {
     const run = await resident(['optimize', '--target-size', '9KB', ...args, 'a.jpg']);
     expect(run).toMatchObject({ status: 2, stderr: expect.stringContaining(message) });
