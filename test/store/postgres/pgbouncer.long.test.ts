@@ -4,9 +4,7 @@ import { describeWith } from '../../engines/engine.ts';
 import { PGBOUNCER, startPgbouncer, type TestPgbouncer } from '../../engines/pgbouncer.ts';
 import { describeWithPostgres } from '../../engines/postgres.ts';
 import { temporaryFolder } from '../../oriel.ts';
-import { describeAccounts } from '../conformance/accounts.ts';
 import { describeCredits } from '../conformance/credits.ts';
-import { describeDeliveries } from '../conformance/deliveries.ts';
 import { describeTasks } from '../conformance/tasks.ts';
 import { owner } from '../records.ts';
 import { postgresDriver } from './postgres-driver.ts';
@@ -19,11 +17,10 @@ describeWith([PGBOUNCER], 'through pgbouncer in transaction mode', () => {
     });
     afterAll(() => pgbouncer?.close());
     const driver = postgresDriver(server, () => pgbouncer!.urlOf('oriel', 'postgres'));
-    describeAccounts(driver);
+    // Every record is read and written by the same calls of `Database`, the only place that knows connections.
     describeCredits(driver);
     // The plan of a query is the server's, whatever is in front of it.
     describeTasks(driver, 50);
-    describeDeliveries(driver);
 
     it('excludes other nodes by locks and sees their changes without listenUrl', async () => {
       const url = pgbouncer!.urlOf('oriel', 'postgres');
