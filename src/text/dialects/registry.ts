@@ -7,7 +7,7 @@ const DIALECTS = new Map<string, Dialect>();
 /** A pattern of each path on which clients speak a dialect. */
 const PATTERNS: (readonly [RegExp, Dialect])[] = [];
 
-/** Adds a wire format of text. `built-in.ts` adds those of this program. */
+/** Adds a wire format of text. `built-in-dialects.ts` adds those of this program. */
 export function registerDialect(dialect: Dialect): void {
   if (DIALECTS.has(dialect.name)) throw new Error(`The dialect ${dialect.name} exists already`);
   DIALECTS.set(dialect.name, dialect);
@@ -16,8 +16,9 @@ export function registerDialect(dialect: Dialect): void {
   declareDialect({ ...dialect, endpoints });
   const paths = endpoints.flatMap(({ path, aliases = [] }) => [path, ...aliases].map(patternOf));
   const { modelListing, otherPaths } = dialect;
-  if (otherPaths) paths.push(new RegExp(`^${otherPaths}(/.*)?$`));
-  if (modelListing) paths.push(new RegExp(`^${modelListing.path}(/.*)?$`));
+  for (const path of [otherPaths, modelListing?.path]) {
+    if (path) paths.push(new RegExp(`^${path}(/.*)?$`));
+  }
   for (const pattern of paths) PATTERNS.push([pattern, dialect]);
 }
 

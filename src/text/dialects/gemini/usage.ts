@@ -1,6 +1,6 @@
 import { countOf, isObject } from '../../../schema/untrusted.ts';
 import type { Json } from '../../canonical/canonical.ts';
-import type { Usage } from '../../canonical/events.ts';
+import { NO_USAGE, type Usage } from '../../canonical/events.ts';
 
 /** The usage of the whole answer so far; null if not reported. */
 export function usageOf(reported: unknown): Usage | null {
@@ -22,13 +22,13 @@ export function usageOf(reported: unknown): Usage | null {
 /** A usage in the format of gemini. */
 export function usageMetadata(usage: Usage | null): Json {
   const { input, output, cachedInput, reasoning } = usage ?? NO_USAGE;
+  // Some providers report more reasoning than output.
+  const thoughts = Math.min(reasoning ?? 0, output);
   return {
     promptTokenCount: input,
-    candidatesTokenCount: output - (reasoning ?? 0),
+    candidatesTokenCount: output - thoughts,
     totalTokenCount: input + output,
     ...(cachedInput > 0 && { cachedContentTokenCount: cachedInput }),
-    ...(reasoning !== null && { thoughtsTokenCount: reasoning }),
+    ...(reasoning !== null && { thoughtsTokenCount: thoughts }),
   };
 }
-
-const NO_USAGE = { input: 0, output: 0, cachedInput: 0, reasoning: null };

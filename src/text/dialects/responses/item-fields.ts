@@ -229,7 +229,7 @@ const ITEMS = {
 };
 const typed = selectBy('type', ITEMS, otherKind);
 
-/** One item of the input. The type of a message is optionalText. */
+/** One item of the input. A message may leave out its type. */
 export const inputItem = choice(
   'an object with a type or a role',
   [...Object.values(ITEMS), otherKind],

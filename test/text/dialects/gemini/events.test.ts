@@ -179,6 +179,12 @@ function keptOf(contents: readonly Json[]): unknown[] {
   return turns[1]?.parts.map(({ path: _, ...part }) => part) ?? [];
 }
 
+it('more reasoning than output is all of the output', () => {
+  const usage = { input: 10, output: 5, cachedInput: 0, cacheWrite: 0, reasoning: 8 };
+  const frames = framesOf('gemini', [START, finished('stop', { usage })]);
+  expect(frames).toMatch(/"candidatesTokenCount":0,.*"thoughtsTokenCount":5\b/);
+});
+
 it('an answer that a client of gemini sends back is the answer, streamed or not', () => {
   fc.assert(
     fc.property(fc.array(block, { maxLength: 5 }), (blocks) => {
