@@ -1,6 +1,7 @@
 import { parseDuration } from '../config/fields/units.ts';
-import { Failure, type FailureType } from '../failure.ts';
+import { codedFailure, FAILURE_TYPES, Failure, type FailureType } from '../failure.ts';
 import { invalid } from '../schema/invalid.ts';
+import { type AbortSignalLike, sleep } from '../upstream/abort-signal.ts';
 
 /** A directive in a prompt that makes the sandbox misbehave: `sandbox:delay=5s`. */
 export interface Directive<Value> {
@@ -96,4 +97,25 @@ export function failureOf(type: FailureType): Failure {
     code,
     ...(type === 'rate_limit' && { retryAfter: 1 }),
   });
+}
+
+/** The directives that the sandboxes of media and rows have in common. */
+export const COMMON_DIRECTIVES = { fail: choice<FailureType>(FAILURE_TYPES), delay };
+
+/**
+ * Waits and fails as directives say.
+ *
+ * @param deadline in `performance.now()`
+ * @throws Failure
+ */
+export async function obeyDirectives(
+  { fail, delay: asked = 0 }: Values<typeof COMMON_DIRECTIVES>,
+  signal: AbortSignalLike,
+  deadline = Infinity,
+): Promise<void> {
+  const pause = Math.min(asked, Math.max(0, deadline - performance.now()));
+  if (pause > 0) await sleep(pause, signal);
+  if (signal.aborted) throw signal.reason;
+  if (pause < asked) throw codedFailure('total_timeout', 'the sandbox did not answer in time');
+  if (fail) throw failureOf(fail);
 }

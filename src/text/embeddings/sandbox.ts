@@ -1,6 +1,5 @@
-import { setImmediate, setTimeout } from 'node:timers/promises';
-import { codedFailure, FAILURE_TYPES } from '../../failure.ts';
-import { choice, delay, failureOf, readDirectives } from '../../routing/directives.ts';
+import { setImmediate } from 'node:timers/promises';
+import { COMMON_DIRECTIVES, obeyDirectives, readDirectives } from '../../routing/directives.ts';
 import { invalid } from '../../schema/invalid.ts';
 import type { SandboxTarget } from '../rows/row.ts';
 import { countTokens } from '../sandbox/tokens.ts';
@@ -22,8 +21,6 @@ const MAX_WORDS = 8192;
 /** Dimensions that one word changes, so that texts with words in common have similar vectors. */
 const DIMENSIONS_PER_WORD = 8;
 
-const KNOWN = { fail: choice(FAILURE_TYPES), delay };
-
 /** Makes unit vectors of hashes of words: equal for equal items, similar for items with the same words. */
 export async function embedBySandbox(
   { items, dimensions, encoding }: EmbeddingsRequest,
@@ -40,7 +37,7 @@ export async function embedBySandbox(
   const texts = items.flatMap((text, index) =>
     typeof text === 'string' ? [{ text, path: `input[${index}]` }] : [],
   );
-  await obeyDirectives(texts, deadline, signal);
+  await obeyDirectives(readDirectives(texts, COMMON_DIRECTIVES), signal, deadline);
   let tokens = 0;
   const vectors: unknown[] = [];
   for (const item of items) {
@@ -51,23 +48,6 @@ export async function embedBySandbox(
     vectors.push(encoding === 'base64' ? encodeVector(vector) : vector);
   }
   return { vectors, model, tokens };
-}
-
-/** @throws Failure that a directive asks for */
-export async function obeyDirectives(
-  texts: Parameters<typeof readDirectives>[0],
-  deadline: number,
-  signal: AbortSignal,
-): Promise<void> {
-  const { fail, delay: milliseconds = 0 } = readDirectives(texts, KNOWN);
-  const remaining = Math.max(0, deadline - performance.now());
-  const pause = Math.min(milliseconds, remaining);
-  if (pause > 0) await setTimeout(pause, undefined, { signal }).catch(() => {});
-  if (signal.aborted) throw signal.reason;
-  if (pause < milliseconds) {
-    throw codedFailure('total_timeout', 'the sandbox did not answer in time');
-  }
-  if (fail) throw failureOf(fail);
 }
 
 export function wordsOf(item: string | readonly number[]): readonly string[] {

@@ -1,9 +1,10 @@
+import { COMMON_DIRECTIVES, obeyDirectives, readDirectives } from '../../routing/directives.ts';
 import { tryParseJson } from '../../schema/json.ts';
 import { countOf, listOf, objectOf } from '../../schema/untrusted.ts';
 import { answerId } from '../../store/answer-identity.ts';
 import { invalidAnswer } from '../dialects/answer-errors.ts';
 import { inputTokensOf } from '../embeddings/request.ts';
-import { obeyDirectives, vectorOf, wordsOf } from '../embeddings/sandbox.ts';
+import { vectorOf, wordsOf } from '../embeddings/sandbox.ts';
 import type { Estimate, Row, RowAnswer, RowFormat } from '../rows/row.ts';
 import { countTokens } from '../sandbox/tokens.ts';
 import { decodeRerank, type RerankRequest } from './request.ts';
@@ -93,7 +94,8 @@ export const rerankRow: Row<RerankRequest, Ranking> = {
   formatOf: () => cohere,
   parse: tryParseJson,
   async answerBySandbox({ query, texts, topN }, { model, deadline, signal }) {
-    await obeyDirectives([{ text: query, path: 'query' }], deadline, signal);
+    const directives = readDirectives([{ text: query, path: 'query' }], COMMON_DIRECTIVES);
+    await obeyDirectives(directives, signal, deadline);
     const asked = vectorOf(wordsOf(query), DIMENSIONS);
     const results = texts.map((text, index) => {
       const vector = vectorOf(wordsOf(text), DIMENSIONS);

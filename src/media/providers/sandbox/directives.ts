@@ -1,14 +1,12 @@
-import { codedFailure, FAILURE_TYPES, type FailureType } from '../../../failure.ts';
+import { codedFailure } from '../../../failure.ts';
 import {
-  choice,
+  COMMON_DIRECTIVES,
   count,
   type Directive,
-  delay,
-  failureOf,
   flag,
+  obeyDirectives,
   readDirectives,
 } from '../../../routing/directives.ts';
-import { sleep } from '../../../upstream/abort-signal.ts';
 import { usageOf } from '../../provider/output-files.ts';
 import type { ProviderContext } from '../../provider/provider.ts';
 import type { MediaUsage } from '../../task/task-request.ts';
@@ -19,8 +17,7 @@ const size: Directive<string> = {
 };
 
 const DIRECTIVES = {
-  fail: choice<FailureType>(FAILURE_TYPES),
-  delay,
+  ...COMMON_DIRECTIVES,
   /** Number of images, where fewer than requested. */
   partial: count(10),
   /** Size, where another than requested. */
@@ -37,9 +34,7 @@ const DIRECTIVES = {
  */
 export async function applyDirectives(text: string, path: string, signal: AbortSignal) {
   const directives = readDirectives([{ text, path }], DIRECTIVES);
-  if (directives.delay !== undefined) await sleep(directives.delay, signal);
-  if (signal.aborted) throw signal.reason;
-  if (directives.fail !== undefined) throw failureOf(directives.fail);
+  await obeyDirectives(directives, signal);
   return directives;
 }
 
