@@ -51,8 +51,9 @@ interface SplitText {
 }
 
 /**
- * Redacts a key that comes in several pieces, such as `sk-ab` in one delta and the rest in the next, whether its characters are escaped or not. Frames whose text ends with the beginning of
- * the key are held back until the text goes on.
+ * Redacts a key that comes in several pieces, such as `sk-ab` in one delta and the rest in the next, whether its
+ * characters are escaped or not. Frames whose text ends with the beginning of the key are held back until the text
+ * goes on.
  */
 export class SplitKeyFilter {
   readonly #key: string;
