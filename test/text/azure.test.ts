@@ -210,10 +210,7 @@ describe('a client of azure', () => {
   });
 
   it.each(['openai/v1', 'v1beta/openai'])('may use the base path %s', async (path) => {
-    azure.play({ steps: [{ text: 'Good day' }], usage: USAGE });
-    const client = new OpenAI({ apiKey: OWNER_KEY, baseURL: `${daemon().url}/${path}` });
-    const asked = { model: 'v1-chat', messages: HELLO };
-    const { choices } = await client.chat.completions.create(asked);
-    expect(choices[0]!.message.content).toBe('Good day');
+    const { models } = new OpenAI({ apiKey: OWNER_KEY, baseURL: `${daemon().url}/${path}` });
+    expect(await models.retrieve('v1-chat')).toMatchObject({ id: 'v1-chat' });
   });
 });

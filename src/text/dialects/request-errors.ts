@@ -84,7 +84,7 @@ export function refuseNativeFields({ native }: TextRequest, target: DialectName)
   const same = native.filter((one) => one.dialect !== target && patternOf(one) === pattern);
   throw new UnsupportedField(part.path, refusalOf(part, target), {
     paths: same.map(({ path }) => path),
-    isHint: field?.class === 'hint',
+    isHint: isHint(part),
     remove: (sent) => ({ ...sent, native: sent.native.filter((one) => !same.includes(one)) }),
   });
 }
@@ -141,6 +141,9 @@ function nameAt(path: string): string {
   if (path.endsWith(']')) return 'such content';
   return path.replace(/\[\d+\]/g, '').replace(/^.*\./, '');
 }
+
+/** Whether a part only advises the model. */
+export const isHint = (part: NativePart): boolean => fieldOf(part)?.class === 'hint';
 
 function fieldOf({ path, dialect }: NativePart): Field | undefined {
   return dialectNamed(dialect).fields.at(path.replace(/\[\d+\]/g, '').split('.'));

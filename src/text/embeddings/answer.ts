@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { tryParseJson } from '../../schema/json.ts';
 import { isObject, listOf } from '../../schema/untrusted.ts';
+import { answerId } from '../../store/answer-identity.ts';
 import type { RowAnswer } from '../rows/row.ts';
 
 /** The vectors of all items, in their order, in the encoding that the client asked for. */
@@ -60,6 +61,7 @@ export async function writeEmbeddings(
     await setImmediate();
   }
   const usage = { prompt_tokens: tokens, total_tokens: tokens };
-  const rest = JSON.stringify({ model, usage }).slice(1);
+  // OpenAI has no identifier, but Mistral's SDK requires one.
+  const rest = JSON.stringify({ id: answerId('embd'), model, usage }).slice(1);
   return `{"object":"list","data":[${entries.join(',')}],${rest}`;
 }

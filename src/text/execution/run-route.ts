@@ -17,7 +17,7 @@ import { dialectNamed } from '../dialects/registry.ts';
 import { refusalOf } from '../dialects/request-errors.ts';
 import { emulateForSandbox } from '../emulation/emulate.ts';
 import { unchanged } from '../policy/leave-out.ts';
-import { encodeFor } from '../policy/unsupported.ts';
+import { encodeFor, withoutHints } from '../policy/unsupported.ts';
 import { passOn } from '../relay/client-events.ts';
 import { answerFromSandbox } from '../sandbox/sandbox.ts';
 import { collectAnswers, readAnswer } from './collect-answers.ts';
@@ -41,7 +41,7 @@ export function runRoute(
 ): Promise<Outcome> {
   const { config, model, wildcardPart, request } = execution;
   const target = targetOf(route, provider, request.dialect, model, wildcardPart);
-  if (!isRemote(provider)) return answerBySandbox(execution, target, deadline);
+  if (!isRemote(provider)) return answerBySandbox(execution, route, target, deadline);
   const { apiKey, baseUrl } = provider;
   const remote: RemoteRoute = {
     route,
@@ -97,13 +97,15 @@ function ignoredAdvice(request: TextRequest, body: Json, { dialect }: Target): r
 /** Answers by the embedded sandbox. @param deadline time of `performance.now()` by which an answer is needed */
 async function answerBySandbox(
   execution: TextExecution,
+  route: TextRoute,
   target: Target,
   deadline: number,
 ): Promise<Outcome> {
-  const { call, request, publicModel, inputTokens: inputs } = execution;
+  const { call, request, publicModel, inputTokens: inputs, model } = execution;
   const left = withoutOwn(execution, () => 'the sandbox cannot do this');
-  const emulated = emulateForSandbox(left.request, target);
-  announceOmitted(execution, left);
+  const able = withoutHints(left.request, { route, model });
+  const emulated = emulateForSandbox(able.request, target);
+  announceOmitted(execution, left, able);
   const { signal: cancellation, release } = linkedSignal(execution.drain.signal);
   const controller = new AbortController();
   cancellation.addEventListener('abort', () => controller.abort(cancellation.reason));

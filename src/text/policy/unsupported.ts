@@ -4,8 +4,10 @@ import type { Json, TextRequest } from '../canonical/canonical.ts';
 import { conversationsOf } from '../canonical/canonical.ts';
 import type { Target } from '../dialects/dialect.ts';
 import { dialectNamed } from '../dialects/registry.ts';
+import { isHint } from '../dialects/request-errors.ts';
 import { UnsupportedField } from '../dialects/unsupported-field.ts';
 import { type EmulatedRequest, emulate } from '../emulation/emulate.ts';
+import { leaveOut, type Remaining } from './leave-out.ts';
 
 /** Fields that are dropped; undefined for hints alone. */
 type Policy = TextModel['onUnsupported'];
@@ -58,6 +60,16 @@ export function encodeFor(
       for (const path of paths) dropped.add(path);
     }
   }
+}
+
+/** A request without hints that the sandbox lacks and the policy drops, such as samplers of some servers. */
+export function withoutHints(
+  request: TextRequest,
+  { route, model }: { readonly route: TextRoute; readonly model: TextModel },
+): Remaining {
+  const policy = route.onUnsupported ?? model.onUnsupported;
+  const hosted = request.native.filter((one) => isHint(one) && drops(policy, one.path, true));
+  return leaveOut(request, { uncallable: [], hosted });
 }
 
 /**

@@ -82,6 +82,8 @@ describe('embeddings by a provider', () => {
         { object: 'embedding', index: 0, embedding: [0.5, -0.5] },
         { object: 'embedding', index: 1, embedding: [0, 1] },
       ],
+      // Required by Mistral's SDK.
+      id: expect.any(String),
       model: 'remote',
       usage: { prompt_tokens: 5, total_tokens: 5 },
     });

@@ -158,7 +158,10 @@ it('stay where the model allows them, for upstreams of their own format', async 
   expect(namesOf(gateway().upstream.only().body)).toEqual(['find']);
 });
 
-it('the sandbox does without them', async () => {
+it('the sandbox does without them, and without hints', async () => {
+  const hints = { random_seed: 3, mirostat_tau: 2 };
+  const { status, dropped } = await send('chat', 'sandbox', hints);
+  expect([status, dropped]).toEqual([200, 'random_seed, mirostat_tau']);
   const body = { tools: [SEARCH, FUNCTION] };
   expect((await send('responses', 'sandbox', { ...body, tool_choice: 'none' })).status).toBe(200);
   const required = { tools: [SEARCH], tool_choice: 'required' };

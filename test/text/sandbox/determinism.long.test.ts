@@ -211,7 +211,7 @@ async function answersOf(daemon: TestDaemon, atOnce: boolean): Promise<Record<st
 
 /** Identifiers that Oriel makes. */
 const IDS =
-  /"(?:id|item_id|responseId|request_id)":"(?:chatcmpl-|cmpl-|(?:resp|msg|fc|rs|response|req)_)\w+"/;
+  /"(?:id|item_id|responseId|request_id)":"(?:chatcmpl-|cmpl-|(?:resp|msg|fc|rs|response|req|embd)_)\w+"/;
 const TIMES = /"(?:created|created_at|completed_at)":\d+/g;
 
 /** Without identifiers and times, which differ. */

@@ -25,6 +25,7 @@ const embeddings = v.object({
       embedding: v.union([v.array(v.number()), v.string()]),
     }),
   ),
+  id: v.string(),
   model: v.string(),
   usage: v.object({ prompt_tokens: v.number(), total_tokens: v.number() }),
 });

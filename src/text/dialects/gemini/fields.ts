@@ -160,7 +160,7 @@ export const configFields = fieldTable({
       }),
     },
   }),
-  mediaResolution: untranslated('Resolution at which media are read.'),
+  mediaResolution: advice('Resolution at which media are read.'),
   enableEnhancedCivicAnswers: native('Answers about civic matters.', { neutral: values(false) }),
   responseModalities: untranslated('Kinds of output.', {
     value: v.array(text),
