@@ -90,11 +90,10 @@ export async function rebuild(body: Json, lookup: Lookup, most: number): Promise
   for (const [index, item] of itemsOf(body['input']).entries()) {
     const isStored = isReference(item) && typeof item['id'] === 'string';
     const known = isStored ? await lookup.item(item['id'] as string) : undefined;
-    own.push(known ?? item);
+    own.push(...count([known ?? item]));
     const path = `input[${index}].encrypted_content`;
     for (const one of known ? replayed(known) : [item]) sent.push(await opened(one, lookup, path));
   }
-  count(own);
   const earlier =
     previous === null
       ? await conversationItems(conversation, lookup, left)

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Config } from '../../config/settings/schema.ts';
 import { Failure } from '../../failure.ts';
 import { valueOr } from '../../flow.ts';
+import { invalid } from '../../schema/invalid.ts';
 import { objectsOf, textOf } from '../../schema/untrusted.ts';
 import {
   changeDocument,
@@ -23,6 +24,9 @@ const MAX_GIVEN = 1000;
 
 const HOUR_MS = 3_600_000;
 
+/** Responses that are read for the items that one request names. */
+const MAX_READ = 1000;
+
 /** Items that are read at once. */
 const PAGE = 100;
 
@@ -42,6 +46,9 @@ export class StoredResponses implements Lookup {
   readonly #accountId: string;
   readonly #settings: Config['responses'];
   readonly #earlier: Earlier | undefined;
+  /** The last response that an item was taken from: each is read and parsed whole. */
+  #last: { readonly id: string; readonly output: readonly Json[] } = { id: '', output: [] };
+  #reads = 0;
 
   /** @param earlier responses of a connection, which are looked up first */
   constructor(
@@ -81,8 +88,19 @@ export class StoredResponses implements Lookup {
       const isKept = item?.parent && (await this.find('conversation', item.parent));
       return isKept ? (item.body as Json) : undefined;
     }
-    const stored = found.parent === null ? undefined : await this.response(found.parent);
-    return objectsOf(stored?.response['output']).find((item) => item['id'] === id);
+    if (found.parent === null) return undefined;
+    if (found.parent !== this.#last.id) {
+      this.#reads += 1;
+      if (this.#reads > MAX_READ) {
+        throw invalid(
+          'input',
+          `expected items of at most ${MAX_READ} responses, grouped by response`,
+        );
+      }
+      const stored = await this.response(found.parent);
+      this.#last = { id: found.parent, output: objectsOf(stored?.response['output']) };
+    }
+    return this.#last.output.find((item) => item['id'] === id);
   }
 
   async conversation(id: string, most: number): Promise<readonly Json[] | undefined> {
