@@ -74,7 +74,8 @@ function idsAfter(input: unknown, path: string): readonly string[] {
   if (!Array.isArray(input) || Number.isNaN(start)) return paths;
   for (let index = start; index < input.length; index += 1) {
     const { type = 'message', role, id } = input[index] as Json;
-    if (role !== 'assistant' && !/_call$/.test(String(type))) break;
+    // What follows the next reasoning item belongs to that one.
+    if (type === 'reasoning' || (role !== 'assistant' && !/_call$/.test(String(type)))) break;
     if (typeof id === 'string' && NAMELESS.includes(type)) paths.push(`input[${index}].id`);
   }
   return paths;
