@@ -183,6 +183,8 @@ export interface ToolReference {
   readonly namespace: string | null;
   /** As the client wrote it. */
   readonly value: Json;
+  /** Properties that a native tool must have too, made once: a reference is compared with every tool. */
+  readonly members: readonly (readonly [name: string, value: unknown])[];
 }
 
 export type ToolChoice =

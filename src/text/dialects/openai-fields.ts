@@ -42,6 +42,7 @@ function referenceOf(value: Json, membersOf: MembersOf): ToolReference {
     name: textOf(name),
     namespace: nonEmptyTextOf(namespace),
     value,
+    members: Object.entries(value),
   };
 }
 

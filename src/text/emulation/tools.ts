@@ -27,18 +27,18 @@ export function emulateAllowedTools(request: TextRequest): RequestEmulation | nu
 
 export function isReferenced(
   tool: Tool | NativePart,
-  { type, name, namespace, value }: ToolReference,
+  { type, name, namespace, members }: ToolReference,
 ): boolean {
   if (type === 'namespace') return tool.namespace?.name === name;
-  if (tool.type === 'native') return type === 'native' && isSameNative(tool.value, value);
+  if (tool.type === 'native') return type === 'native' && isSameNative(tool.value, members);
   const isSpace = namespace === null || tool.namespace?.name === namespace;
   return type === 'tool' && tool.name === name && isSpace;
 }
 
 /** Whether a native tool has every property of a reference: its type, and the label of a server. */
-function isSameNative(tool: unknown, reference: ToolReference['value']): boolean {
+function isSameNative(tool: unknown, members: ToolReference['members']): boolean {
   const own = tool as ToolReference['value'] | null;
-  return Object.entries(reference).every(([name, value]) => own?.[name] === value);
+  return members.every(([name, value]) => own?.[name] === value);
 }
 
 /** Tools that messages add: tools of the request, since the model can call them in any case when it answers. */

@@ -141,17 +141,9 @@ function pathsOf(uses: readonly Use[]): ReadonlySet<string> {
 
 /** All that only the client's format has, except for parts of results. */
 function nativesOf(request: TextRequest): readonly NativePart[] {
-  const found: NativePart[] = [];
-  const add = (part: Part | AnyTool) => {
-    if (part.type === 'native') found.push(part);
-  };
-  for (const tool of request.tools) add(tool);
-  for (const property of request.native) add(property);
-  for (const { parts, tools } of request.turns) {
-    for (const part of parts) add(part);
-    for (const tool of tools ?? []) add(tool);
-  }
-  return found;
+  const ofTurns = request.turns.flatMap(({ parts, tools }) => [...parts, ...(tools ?? [])]);
+  const all: (Part | AnyTool)[] = [...request.tools, ...request.native, ...ofTurns];
+  return all.filter((part) => part.type === 'native');
 }
 
 /** Whether the choice of tools lets the model call one. */

@@ -140,12 +140,9 @@ function withReferences(choice: Json, left: ReadonlySet<unknown>): Json {
 export function withoutReferences(request: TextRequest, { uses }: Inspection): Remaining {
   const items = new Set<unknown>();
   for (const { feature, path } of uses) if (feature === 'item_reference') items.add(itemOf(path));
-  const uncallable = request.turns.flatMap(({ parts }) =>
-    parts.filter((part): part is NativePart => part.type === 'native' && items.has(part.path)),
-  );
-  const isOnly = request.turns.every(({ parts }) => {
-    return parts.every((part) => part.type === 'native' && items.has(part.path));
-  });
+  const isItem = (part: Part): part is NativePart => part.type === 'native' && items.has(part.path);
+  const uncallable = request.turns.flatMap(({ parts }) => parts.filter(isItem));
+  const isOnly = request.turns.every(({ parts }) => parts.every(isItem));
   return leaveOut(request, { uncallable: isOnly ? [] : uncallable, hosted: [] });
 }
 

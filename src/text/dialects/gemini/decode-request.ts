@@ -70,6 +70,7 @@ function toolChoiceOf({ mode, allowedFunctionNames: names, ...rest }: Calling): 
       name,
       namespace: null,
       value: { name },
+      members: [],
     })),
   });
   const [unknown] = Object.keys(rest).filter((name) => rest[name]);
