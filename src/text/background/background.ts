@@ -5,6 +5,7 @@ import { isObject, textOf } from '../../schema/untrusted.ts';
 import { changeDocument, type Document } from '../../store/document.ts';
 import { newId } from '../../store/identifier.ts';
 import type { KeyHolder } from '../../store/store.ts';
+import { Sums } from '../../store/sums.ts';
 import { networkPolicyOf } from '../../upstream/network-policy.ts';
 import { checkPublicUrl } from '../../upstream/public-url.ts';
 import type { Json } from '../canonical/canonical.ts';
@@ -42,6 +43,8 @@ export class BackgroundResponses {
   readonly #options: WorkerOptions;
   readonly #node = newId('node');
   readonly #runs = new Map<string, BackgroundRun>();
+  /** Responses by account that wait, run, or are about to. */
+  readonly #open = new Sums();
   readonly #running = new Set<Promise<void>>();
   readonly #closing = new AbortController();
   readonly #worker: ResponseWorker;
@@ -53,12 +56,11 @@ export class BackgroundResponses {
 
   /** Looks for work that other processes have left, from now on. */
   start(): void {
+    const { signal } = this.#closing;
     const look = async () => {
-      for (; !this.#closing.signal.aborted; ) {
+      for (; !signal.aborted; ) {
         await this.#takeOver().catch(this.#options.onFault);
-        await delay(INTERVAL_MS, null, { signal: this.#closing.signal, ref: false }).catch(
-          () => {},
-        );
+        await delay(INTERVAL_MS, null, { signal, ref: false }).catch(() => {});
       }
     };
     this.#run(look());
@@ -89,24 +91,29 @@ export class BackgroundResponses {
       checkPublicUrl(textOf(callback), 'callback_url', policy, 'callback');
     }
     const accountId = holder.account.id;
-    const open = [...this.#runs.values()].filter((run) => run.document.accountId === accountId);
-    if (open.length >= MAX_OPEN) {
-      const message = `the account has ${open.length} responses in the background`;
+    const open = this.#open.of(accountId);
+    if (open >= MAX_OPEN) {
+      const message = `the account has ${open} responses in the background`;
       throw codedFailure('too_many_tasks', message, { retryAfter: 5 });
     }
-    const responses = new StoredResponses(store, accountId, config());
-    const { previous, conversation } = await rebuild(body, responses, config().server.bodyLimit);
-    const response = queuedResponse(body, previous, conversation);
-    const work: Work = {
-      ...{ body, keyId: holder.key.id, starts: 0, node: this.#node, isAnswered: false },
-      ...{ until: store.now + LEASE_MS, attempts: 0, nextAt: 0 },
-      callbackUrl: callback === null ? null : textOf(callback),
-    };
-    // The items join their conversation at the end.
-    const stored = { response, input: itemsOf(body['input']), previous, conversation: null };
-    const kept = await responses.keep(stored, true, { work });
-    this.#begin(kept, holder);
-    return kept;
+    this.#open.add(accountId, 1);
+    try {
+      const responses = new StoredResponses(store, accountId, config());
+      const { previous, conversation } = await rebuild(body, responses, config().server.bodyLimit);
+      const response = queuedResponse(body, previous, conversation);
+      const work: Work = {
+        ...{ body, keyId: holder.key.id, starts: 0, node: this.#node, isAnswered: false },
+        ...{ until: store.now + LEASE_MS, attempts: 0, nextAt: 0 },
+        callbackUrl: callback === null ? null : textOf(callback),
+      };
+      // The items join their conversation at the end.
+      const stored = { response, input: itemsOf(body['input']), previous, conversation: null };
+      const kept = await responses.keep(stored, true, { work });
+      this.#begin(kept, holder);
+      return kept;
+    } finally {
+      this.#open.add(accountId, -1);
+    }
   }
 
   /** Cancels a response, wherever it runs. @throws Failure where it is not one in the background */
@@ -175,7 +182,11 @@ export class BackgroundResponses {
     const head = { id, created_at, background: true };
     const run = new BackgroundRun(document, (response) => ({ ...response, ...head }));
     this.#runs.set(document.id, run);
-    const work = this.#worker.work(run, holder).finally(() => this.#runs.delete(document.id));
+    this.#open.add(document.accountId, 1);
+    const work = this.#worker.work(run, holder).finally(() => {
+      this.#runs.delete(document.id);
+      this.#open.add(document.accountId, -1);
+    });
     this.#run(work);
   }
 
