@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { FairSemaphore } from '../fair-semaphore.ts';
+import { oneByOne } from '../flow.ts';
 import { getOrInsert } from '../maps.ts';
 import { ClaimLoop } from '../media/queue/claim-loop.ts';
 import { changeDocument } from '../store/document.ts';
@@ -49,7 +50,7 @@ export class BatchWorker {
   readonly #stops = new Map<string, LightAbortSignal>();
   /** When to ask providers for the state of batches next, and the delay after that. */
   readonly #polls = new Map<string, { readonly at: number; readonly wait: number }>();
-  #turns: Promise<void> = Promise.resolve();
+  readonly #oneByOne = oneByOne();
 
   constructor(options: BatchWorkerOptions) {
     this.#options = options;
@@ -208,11 +209,9 @@ export class BatchWorker {
     if (!isDue || this.#running.has(name)) return;
     this.#polls.set(name, { at: performance.now() + wait, wait: Math.min(wait * 1.5, MAX_POLL) });
     const signal = this.#stopOf(batch.id);
-    this.#run(name, () =>
-      store
-        .withLock(name, () => advanceRemote({ ...this.#services, ...this.#options }, batch, signal))
-        .catch(onFault),
-    );
+    const services = { ...this.#services, ...this.#options };
+    const advance = () => advanceRemote(services, batch, signal);
+    this.#run(name, () => store.withLock(name, advance).catch(onFault));
   }
 
   /** Stops a batch, and ends it once no node runs a line of it. */
@@ -238,11 +237,10 @@ export class BatchWorker {
   /** Yields to the requests of clients, for a limited time. Requests of batches do so one after another. */
   #turn(): Promise<void> {
     const { activity } = this.#options;
-    this.#turns = this.#turns.then(async () => {
+    return this.#oneByOne(async () => {
       const until = performance.now() + MAX_PAUSE;
       while (activity.isBusy && performance.now() < until) await delay(PAUSE);
     });
-    return this.#turns;
   }
 }
 

@@ -1,4 +1,5 @@
 import { codedFailure, type Failure } from '../failure.ts';
+import { FairSemaphore } from '../fair-semaphore.ts';
 import { invalid } from '../schema/invalid.ts';
 import type { NewAsset } from '../store/asset.ts';
 import { changeDocument } from '../store/document.ts';
@@ -24,6 +25,8 @@ type NewBatch = Pick<BatchBody, 'endpoint' | 'metadata' | 'tags'>;
 /** The batches of all accounts, as their clients create, read and end them. */
 export class Batches {
   readonly #services: BatchServices;
+  /** Checks of inputs, each of which may take seconds of the event loop. */
+  readonly #checks = new FairSemaphore(2, { permitsPerClient: 1 });
 
   constructor(services: BatchServices) {
     this.#services = services;
@@ -41,18 +44,13 @@ export class Batches {
     const id = newId('batch');
     // First, so that the file cannot be deleted during the check.
     await files.use(accountId, fileId, id, true);
+    let added: BatchDocument | undefined;
     try {
-      const added = await this.#add(
-        holder,
-        { kind: 'batch', id },
-        { ...batch, inputFile: fileId },
-        asset,
-      );
-      if (!added.isOpen) await files.use(accountId, fileId, id, false);
+      const key = { kind: 'batch', id } as const;
+      added = await this.#add(holder, key, { ...batch, inputFile: fileId }, asset);
       return added;
-    } catch (error) {
-      await files.use(accountId, fileId, id, false);
-      throw error;
+    } finally {
+      if (!added?.isOpen) await files.use(accountId, fileId, id, false);
     }
   }
 
@@ -83,28 +81,45 @@ export class Batches {
   ): Promise<BatchDocument> {
     const { store, assets, worker, config } = this.#services;
     const { id: accountId } = holder.account;
-    const { documents: newest } = await this.list(kind, accountId, MAX_OPEN);
-    if (newest.filter(({ isOpen }) => isOpen).length === MAX_OPEN) {
-      const message = `the account has ${MAX_OPEN} batches that have not ended`;
-      throw codedFailure('too_many_tasks', message, { retryAfter: 60 });
+    const tooMany = (what: string) =>
+      codedFailure('too_many_tasks', `the account has ${MAX_OPEN} batches that ${what}`, {
+        retryAfter: 60,
+      });
+    if (this.#checks.waitingOf(accountId) >= MAX_OPEN) throw tooMany('wait to be checked');
+    const release = await this.#checks.acquire(accountId);
+    try {
+      const { documents: newest } = await this.list(kind, accountId, MAX_OPEN);
+      if (newest.filter(({ isOpen }) => isOpen).length === MAX_OPEN)
+        throw tooMany('have not ended');
+      const rules = { endpoint: batch.endpoint, config: config(), holder };
+      const { fault, ranges, total, models } = await checkInput(assets.chunks(input), rules);
+      if (fault !== null && kind === 'message_batch') throw inlineFault(fault);
+      const { now } = store;
+      const body: BatchBody = {
+        ...{
+          ...batch,
+          input,
+          keyId: holder.key.id,
+          fault,
+          ranges,
+          total,
+          segments: [],
+          leases: {},
+        },
+        remote: remoteOf(batch.endpoint, models, config()),
+        ...{ succeeded: 0, failed: 0, expires: now + config().batches.expiry },
+        ...{ status: 'in_progress', outputs: [newId('file'), newId('file')] },
+        ...(fault && { status: 'failed', ranges: [], total: 0, outputs: [null, null], ended: now }),
+      };
+      const expiresAt = fault && now + config().limits.retention;
+      const own = { kind, accountId, id, parent: null, expiresAt, isOpen: fault === null, body };
+      const quota = { count: MAX_BATCHES, bytes: Infinity };
+      const [added] = await store.documents.add([own], quota);
+      worker.wake();
+      return added as BatchDocument;
+    } finally {
+      release();
     }
-    const rules = { endpoint: batch.endpoint, config: config(), holder };
-    const { fault, ranges, total, models } = await checkInput(assets.chunks(input), rules);
-    if (fault !== null && kind === 'message_batch') throw inlineFault(fault);
-    const { now } = store;
-    const body: BatchBody = {
-      ...{ ...batch, input, keyId: holder.key.id, fault, ranges, total, segments: [], leases: {} },
-      remote: remoteOf(batch.endpoint, models, config()),
-      ...{ succeeded: 0, failed: 0, expires: now + config().batches.expiry },
-      ...{ status: 'in_progress', outputs: [newId('file'), newId('file')] },
-      ...(fault && { status: 'failed', ranges: [], total: 0, outputs: [null, null], ended: now }),
-    };
-    const expiresAt = fault && now + config().limits.retention;
-    const own = { kind, accountId, id, parent: null, expiresAt, isOpen: fault === null, body };
-    const quota = { count: MAX_BATCHES, bytes: Infinity };
-    const [added] = await store.documents.add([own], quota);
-    worker.wake();
-    return added as BatchDocument;
   }
 
   /** @throws Failure 404 `batch_not_found`, also for a batch of another account */

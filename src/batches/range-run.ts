@@ -120,9 +120,8 @@ async function answerLine(
     throw error;
   });
   for (let attempt = 1; ; attempt += 1) {
-    const result = await runLine(services, bytes, body, { holder, attempt, given }).finally(
-      release,
-    );
+    const run = { holder, attempt, given };
+    const result = await runLine(services, bytes, body, run).finally(release);
     if (typeof result !== 'number') return result;
     await sleep(result, stop).catch(() => {});
     if (stop.aborted) return null;

@@ -155,10 +155,9 @@ async function findSent(
       // The newest comes first.
       if (time < at - MAX_SKEW) return null;
       // Anthropic's batches have no metadata. The names of their requests distinguish batches of the same time.
-      const requests = Object.values(objectOf(counts)).reduce<number>(
-        (sum, n) => sum + Number(n),
-        0,
-      );
+      const requests = Object.values(objectOf(counts))
+        .map(Number)
+        .reduce((sum, n) => sum + n, 0);
       const isOwn = isInline
         ? requests === count && !known.has(textOf(id))
         : objectOf(metadata)[NAME] === name;
@@ -188,10 +187,8 @@ async function submit(
   const isInline = endpoint === MESSAGES;
   let [cost, count] = [0, 0];
   const content = async function* () {
-    for await (const { bytes, number } of linesOf(
-      assets.chunks(input),
-      config().server.bodyLimit,
-    )) {
+    const lines = linesOf(assets.chunks(input), config().server.bodyLimit);
+    for await (const { bytes, number } of lines) {
       if (signal.aborted) throw new Failure('service_error', 'the batch is stopped');
       const wire = await wireOf(services, bytes, body, holder!);
       if (wire === null) continue;

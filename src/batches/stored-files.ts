@@ -97,11 +97,8 @@ export class StoredFiles implements FileContents {
   async addPart({ account }: KeyHolder, path: string, id: string): Promise<void> {
     const { store, config } = this.#services;
     if (await store.findAsset(id)) return;
-    const asset = await this.write(
-      BINARY,
-      chunksOf(() => open(path, 'r')),
-      id,
-    );
+    const content = chunksOf(() => open(path, 'r'));
+    const asset = await this.write(BINARY, content, id);
     await store
       .addUpload(account.id, asset, config().limits[account.plan].uploads)
       .catch(rethrowAfter(() => this.discard(account.id, [asset])));

@@ -45,9 +45,9 @@ const openai = () => clientOf(daemon().url);
 const anthropic = () => new Anthropic({ apiKey: OWNER_KEY, baseURL: daemon().url, maxRetries: 0 });
 
 /** A client of another account. */
-async function stranger() {
-  await administer(daemon(), 'accounts/create', { name: 'stranger', credits: '10' });
-  const { key } = await administer(daemon(), 'keys/create', { account: 'stranger' });
+async function stranger(name = 'stranger') {
+  await administer(daemon(), 'accounts/create', { name, credits: '10000' });
+  const { key } = await administer(daemon(), 'keys/create', { account: name });
   return clientOf(daemon().url, key);
 }
 
@@ -184,6 +184,17 @@ describe('batches of OpenAI', () => {
       await openai().files.delete(created.input_file_id);
     },
   );
+
+  it('opens at most 20 batches of an account, also where all come at once', async () => {
+    const { passed, open } = gate();
+    upstream.play({ before: passed, steps: [{ text: 'late' }] });
+    const client = (await stranger('hasty')).withOptions({ maxRetries: 0 });
+    const all = Array.from({ length: 30 }, () => createBatch(client, linesFor(1)));
+    const ends = await Promise.allSettled(all);
+    open();
+    const refusals = ends.flatMap((end) => (end.status === 'rejected' ? [end.reason.code] : []));
+    expect(refusals).toEqual(Array(10).fill('too_many_tasks'));
+  });
 
   it('refuses more than 50,000 requests', async () => {
     const lines = Array.from({ length: 50_001 }, (_, index) => lineOf(`r${index}`, chatBody('x')));
