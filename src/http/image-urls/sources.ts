@@ -167,13 +167,11 @@ function sourceFailure(error: unknown, isLate: boolean): unknown {
   const { type, code, message, upstreamStatus } = error as Partial<Failure>;
   const details = { cause: error, detail: String(message) };
   if (isLate || type === 'timeout') {
-    const late = 'the source did not arrive in time';
-    return codedFailure('source_timeout', late, { ...details });
+    return codedFailure('source_timeout', 'the source did not arrive in time', details);
   }
   if (!(error instanceof Failure) || KNOWN.includes(String(code))) return error;
   if (REFUSED.includes(String(code))) return notAllowed();
   if (code === 'upstream_answer_too_large') return tooLarge();
   if (upstreamStatus === 404 || upstreamStatus === 410) return notFound(error);
-  const failed = 'the source cannot be fetched';
-  return codedFailure('source_unavailable', failed, { ...details });
+  return codedFailure('source_unavailable', 'the source cannot be fetched', details);
 }

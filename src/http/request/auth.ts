@@ -187,18 +187,14 @@ export function isOwner({ account, key }: KeyHolder): boolean {
 export async function isOperator(context: AppContext, request: FastifyRequest): Promise<boolean> {
   const { config, store } = context;
   const { authorization } = request.headers;
+  const isOwners = (found: KeyHolder | undefined) =>
+    found !== undefined && keyFailure(found.key, store.now) === null && isOwner(found);
   if (authorization === undefined) {
-    const session = config.server.console ? await findSession(context, request) : undefined;
-    return (
-      session !== undefined &&
-      keyFailure(session.holder.key, store.now) === null &&
-      isOwner(session.holder)
-    );
+    return config.server.console && isOwners((await findSession(context, request))?.holder);
   }
   const { token } = config.metrics;
   if (token !== undefined && hasBearerToken(request, token)) return true;
-  const found = await store.findKey(hashOf(authorization.replace(/^Bearer +/i, '')));
-  return found !== undefined && keyFailure(found.key, store.now) === null && isOwner(found);
+  return isOwners(await store.findKey(hashOf(authorization.replace(/^Bearer +/i, ''))));
 }
 
 /** The key of a request, for the audit log. */

@@ -4,6 +4,7 @@ import type { Socket } from 'node:net';
 import type { FastifyRequest } from 'fastify';
 import type { WebSocket } from 'ws';
 import { Failure } from '../../failure.ts';
+import { quoteValue } from '../../schema/fields.ts';
 import { invalid } from '../../schema/invalid.ts';
 import { isObject } from '../../schema/untrusted.ts';
 import { bodyOf } from '../responses/errors.ts';
@@ -142,21 +143,11 @@ export class SocketConnection {
   async admit(turn: Turn, body: unknown): Promise<void> {
     if (this.#ending !== null) throw this.#ending.failure;
     const { type, stream_id: streamId = null, generate = true } = isObject(body) ? body : {};
-    if (type !== 'response.create') {
-      throw invalid(
-        'type',
-        `expected response.create, received ${JSON.stringify(type)}`,
-        'invalid_request',
-      );
-    }
+    const wrong = (param: string, expected: string, received: unknown) =>
+      invalid(param, `expected ${expected}, received ${quoteValue(received)}`, 'invalid_request');
+    if (type !== 'response.create') throw wrong('type', 'response.create', type);
     if (streamId !== null) this.#join(turn, streamId);
-    if (typeof generate !== 'boolean') {
-      throw invalid(
-        'generate',
-        `expected a boolean, received ${JSON.stringify(generate)}`,
-        'invalid_request',
-      );
-    }
+    if (typeof generate !== 'boolean') throw wrong('generate', 'a boolean', generate);
     turn.isWarmUp = !generate;
     return new Promise((resolve, reject) => {
       this.#waiting.set(turn, (refusal) => (refusal ? reject(refusal) : resolve()));

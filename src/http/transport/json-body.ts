@@ -1,4 +1,4 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { codedFailure, type Failure } from '../../failure.ts';
 import { formatPath } from '../../schema/faults.ts';
 import { invalid } from '../../schema/invalid.ts';
@@ -19,31 +19,30 @@ const BYTES_PER_COST = 24;
 /** Parses JSON bodies with Fastify's parser, after checking that their structure is within limits. */
 export function parseJsonBodies(server: FastifyInstance, shares: MemoryShares): void {
   const parse = server.getDefaultJsonParser('error', 'error');
+  const check = (request: FastifyRequest, body: string) => {
+    if (!shares.hasRoomToParse(body.length)) {
+      throw overloaded('there is too little free memory for a request of this size');
+    }
+    const { cost, fault } = structureOf(body);
+    if (fault !== null) {
+      const { code, message, member } = fault;
+      if (member !== null) throw invalid(formatPath([member]), message, code);
+      throw codedFailure(code, `the body: ${message}`);
+    }
+    // A request holds its parsed body while it waits for a provider.
+    if (cost * BYTES_PER_COST >= LARGE) request.reserveMemory?.(cost * BYTES_PER_COST);
+  };
   server.addContentTypeParser<string>(
     'application/json',
     { parseAs: 'string' },
     (request, body, done) => {
-      if (!shares.hasRoomToParse(body.length)) {
-        done(overloaded('there is too little free memory for a request of this size'));
+      try {
+        check(request, body);
+      } catch (error) {
+        done(error as Failure);
         return undefined;
       }
-      const { cost, fault } = structureOf(body);
-      if (fault === null) {
-        try {
-          // A request holds its parsed body while it waits for a provider.
-          if (cost * BYTES_PER_COST >= LARGE) request.reserveMemory?.(cost * BYTES_PER_COST);
-        } catch (error) {
-          done(error as Failure);
-          return undefined;
-        }
-        return parse(request, body, done);
-      }
-      const param = fault.member === null ? null : formatPath([fault.member]);
-      const { code, message } = fault;
-      done(
-        param === null ? codedFailure(code, `the body: ${message}`) : invalid(param, message, code),
-      );
-      return undefined;
+      return parse(request, body, done);
     },
   );
 }

@@ -102,7 +102,6 @@ export class BodyBudget {
   readonly #capacity: number;
   readonly #share: number;
   readonly #bytesByAccount = new Sums();
-  #bytes = 0;
 
   /**
    * @param capacity bytes of all accounts together
@@ -114,7 +113,7 @@ export class BodyBudget {
   }
 
   get bytes(): number {
-    return this.#bytes;
+    return this.#bytesByAccount.total;
   }
 
   /**
@@ -132,14 +131,10 @@ export class BodyBudget {
         { retryAfter: RETRY_AFTER },
       );
     }
-    if (this.#bytes + bytes > this.#capacity) {
+    if (this.bytes + bytes > this.#capacity) {
       throw overloaded('too many large requests are in progress');
     }
-    this.#bytes += bytes;
     this.#bytesByAccount.add(accountId, bytes);
-    response.once('close', () => {
-      this.#bytes -= bytes;
-      this.#bytesByAccount.add(accountId, -bytes);
-    });
+    response.once('close', () => this.#bytesByAccount.add(accountId, -bytes));
   }
 }

@@ -8,12 +8,12 @@ import { invalid } from '../../schema/invalid.ts';
 import { handsOver } from '../../store/nodes.ts';
 import { requestTooLarge, shuttingDown } from '../responses/errors.ts';
 import {
-  DEFAULT_VALUE_BYTES,
   type FileField,
   type FormShape,
   type LimitedParts,
   limitedParts,
   type Part,
+  valueBytesOf,
 } from './parts.ts';
 import type { Spool, Upload, Uploads } from './spool.ts';
 
@@ -200,10 +200,6 @@ function fieldName({ fieldname, type }: Part, shape: FormShape): string {
   }
   if (keepsUnknown && type === 'field') return shown;
   throw invalid(shown, `unknown; expected one of ${known}`);
-}
-
-function valueBytesOf({ valueBytes = DEFAULT_VALUE_BYTES }: FormShape): number {
-  return valueBytes;
 }
 
 /** The text of a field, which `curl -F recipe=@recipe.yaml` sends as a file. */

@@ -36,7 +36,7 @@ export interface FormShape {
 /** Bytes of a part's headers. */
 const MAX_HEADER_BYTES = 16 * 1024;
 /** Bytes of a text field. */
-export const DEFAULT_VALUE_BYTES = 8192;
+export const valueBytesOf = ({ valueBytes = 8192 }: FormShape): number => valueBytes;
 /** Parts beside the known fields: browsers send a part for each file input without a file. */
 const SPARE_PARTS = 20;
 
@@ -65,7 +65,7 @@ export function limitedParts(request: FastifyRequest, shape: FormShape, disconne
       parts: maxParts(shape),
       // `receive` counts: a file that is too large fails alone, not the whole form.
       fileSize: Number.MAX_SAFE_INTEGER,
-      fieldSize: shape.valueBytes ?? DEFAULT_VALUE_BYTES,
+      fieldSize: valueBytesOf(shape),
       headerSize: MAX_HEADER_BYTES,
     },
   }) as AsyncGenerator<Part>;
