@@ -21,18 +21,16 @@ let store: Store;
 let admin: Awaited<ReturnType<typeof startAdmin>>;
 let endpoint: AdminEndpoint;
 
+const begin = () => {
+  const options = { ...UNAUDITED, store, directory, log: pino({ enabled: false }) };
+  return startAdmin({ place: 'lowdb', ...options, models: () => [] });
+};
+
 beforeEach(async () => {
   directory = temporaryFolder();
   store = await openStore({ directory: join(directory, 'store') });
   onTestFinished(() => store.close());
-  admin = await startAdmin({
-    place: 'lowdb',
-    ...UNAUDITED,
-    store,
-    directory,
-    log: pino({ enabled: false }),
-    models: () => [],
-  });
+  admin = await begin();
   onTestFinished(() => admin.close());
   endpoint = readAdminEndpoint(directory)!;
 });
@@ -195,14 +193,7 @@ describe('the file with address and token', () => {
 
   it('has another token after every start', async () => {
     await admin.close();
-    admin = await startAdmin({
-      place: 'lowdb',
-      ...UNAUDITED,
-      store,
-      directory,
-      log: pino({ enabled: false }),
-      models: () => [],
-    });
+    admin = await begin();
     expect(readAdminEndpoint(directory)!.token).not.toBe(endpoint.token);
     expect(readFileSync(join(directory, 'admin.json'), 'utf8')).not.toContain(endpoint.token);
   });

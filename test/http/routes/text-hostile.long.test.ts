@@ -680,6 +680,63 @@ describe('while streams are open', () => {
   });
 });
 
+describe('little text that asks for much work', () => {
+  const many = <Value>(count: number, make: (index: number) => Value) =>
+    Array.from({ length: count }, (_, index) => make(index));
+  // biome-ignore lint/suspicious/noExplicitAny: answers of several endpoints
+  const ask = async (body: object, path = '/v1/responses'): Promise<any> =>
+    (await gateway().daemon.send(path, { model: 'sandbox-chat', ...body })).json();
+
+  it('of thousands of items of reasoning with one call after the other loses all identifiers', async () => {
+    const { daemon, upstream } = gateway();
+    upstream.play(GOOD);
+    const reasoning = { type: 'reasoning', role: 'assistant', summary: [] };
+    const call = { type: 'function_call', name: 'f', arguments: '{}' };
+    const input = [
+      ...many(5000, (id) => ({ ...reasoning, id: `rs_${id}` })),
+      ...many(5000, (id) => ({ ...call, id: `fc_${id}`, call_id: `c${id}` })),
+      ...many(5000, (id) => ({ type: 'function_call_output', call_id: `c${id}`, output: 'x' })),
+    ];
+    const key = await newKey(daemon, 'thinks', { credits: '100000' });
+    await send(daemon, 'responses', { model: modelTo('responses'), input }, { key });
+    expect(upstream.only().text).not.toMatch(/rs_|fc_/);
+  });
+
+  it('chooses among at most millions of pairs of tools', async () => {
+    const tools = many(512, (id) => ({ type: 'mcp', server_label: `s${id}` }));
+    const tool_choice = { type: 'allowed_tools', mode: 'auto', tools };
+    const among = async (count: number) =>
+      ask({ input: 'x', tools: many(count, () => ({ type: 'web_search' })), tool_choice });
+    const { error } = await among(40_000);
+    expect(error.message).toContain('at most 100 allowed tools, received 512');
+    expect((await among(128)).error).toBeNull();
+  });
+
+  it('gets items at most as often as a body may have them, and from at most 1000 responses', async () => {
+    const large = { id: 'msg_large', role: 'user', content: 'x'.repeat(4_000_000) };
+    await ask({ items: [large] }, '/v1/conversations');
+    const [one, other] = [await ask({ input: 'one' }), await ask({ input: 'two' })];
+    const named = async (nameOf: (index: number) => string) =>
+      (await ask({ input: many(1001, (at) => ({ type: 'item_reference', id: nameOf(at) })) }))
+        .error;
+    expect(await named(() => 'msg_large')).toMatchObject({ code: 'context_length_exceeded' });
+    const inTurns = await named((at) => (at % 2 ? one : other).output[0].id);
+    expect(inTurns.message).toContain('at most 1000 responses, grouped by response');
+    expect(await named((at) => (at > 500 ? one : other).output[0].id)).toBeNull();
+  });
+
+  it('runs in the background at most 100 times, also where all requests come at once', async () => {
+    const { daemon, upstream } = gateway();
+    const held = gate();
+    upstream.play({ ...GOOD, before: held.passed });
+    const key = await newKey(daemon, 'background');
+    const body = { model: modelTo('responses'), input: 'Hello', background: true };
+    const all = await Promise.all(many(150, () => send(daemon, 'responses', body, { key })));
+    held.open();
+    expect(all.filter(({ status }) => status === 200)).toHaveLength(100);
+  });
+});
+
 it('these tests caused no defect and left no credits reserved', async () => {
   const { daemon } = gateway();
   expect(daemon.log.filter(({ level }) => level === 'error')).toEqual([]);

@@ -105,6 +105,7 @@ describe('a handshake', () => {
 });
 
 describe('a message', () => {
+  type Web = SocketClient['web'];
   it.each<readonly [string, string, string | null, string | null]>([
     ['that is no JSON', '{', 'invalid_json', null],
     ['that is empty', '', 'invalid_json', null],
@@ -179,17 +180,9 @@ describe('a message', () => {
   });
 
   it.each([
-    ['of bytes', (web: SocketClient['web']) => web.send(Buffer.from('{}')), 1003],
-    [
-      'beyond the limit of bodies',
-      (web: SocketClient['web']) => web.send('x'.repeat(LIMIT + 1)),
-      1009,
-    ],
-    [
-      'with wrong UTF-8',
-      (web: SocketClient['web']) => web.send(Buffer.from([0xff]), { binary: false }),
-      1007,
-    ],
+    ['of bytes', (web: Web) => web.send(Buffer.from('{}')), 1003],
+    ['beyond the limit of bodies', (web: Web) => web.send('x'.repeat(LIMIT + 1)), 1009],
+    ['with wrong UTF-8', (web: Web) => web.send(Buffer.from([0xff]), { binary: false }), 1007],
     // biome-ignore lint/suspicious/noExplicitAny: the socket below, for a frame without a mask
     ['without a mask', (web: any) => web._socket.write(Buffer.from([0x81, 1, 65])), 1002],
   ])('%s closes the connection', async (_case, sendIt, code) => {
@@ -216,10 +209,7 @@ describe('the limits of HTTP', () => {
   it('charge a message as a request, and log it', async () => {
     const { daemon, upstream } = gateway();
     upstream.play(DONE);
-    const [viaSocket, viaHttp] = [
-      await newKey(gateway().daemon, 'socket'),
-      await newKey(gateway().daemon, 'http'),
-    ];
+    const [viaSocket, viaHttp] = [await newKey(daemon, 'socket'), await newKey(daemon, 'http')];
     const client = await open(viaSocket);
     client.create(HELLO);
     await client.end();

@@ -13,6 +13,7 @@ import {
   input,
   KEY,
   mockedProvider,
+  USAGE,
   verdictOf,
   videoJob,
 } from './provider-context.ts';
@@ -51,14 +52,7 @@ describe('images', () => {
         bytes: png(64, 64, shade),
         revisedPrompt: 'a lighthouse at dusk, revised',
       })),
-      usage: {
-        prompt_tokens: 50,
-        completion_tokens: 400,
-        total_tokens: 450,
-        input_tokens: 50,
-        output_tokens: 400,
-        cached_input_tokens: 20,
-      },
+      usage: USAGE,
     });
   });
 

@@ -10,6 +10,7 @@ import {
   input,
   KEY,
   mockedProvider,
+  USAGE,
   verdictOf,
   videoJob,
 } from './provider-context.ts';
@@ -25,36 +26,18 @@ const EDITS = 'POST /images/edits';
 const LOOK = 'GET /tasks/:id';
 
 const asked = { model: 'upstream-model', prompt: 'a lighthouse at dusk' };
-const usage = {
-  prompt_tokens: 50,
-  completion_tokens: 400,
-  total_tokens: 450,
-  input_tokens: 50,
-  output_tokens: 400,
-  cached_input_tokens: 20,
-};
 const dataUrl = (index: number) => `data:image/png;base64,${png(8, 8, index).toString('base64')}`;
 
 describe('images', () => {
   it('are created as a task and polled', async () => {
     mock().jobs({ looks: 2 });
     const context = newContext();
-    const order = imageJob({ n: 2, size: '64x64', quality: 'high', seed: 5, user: 'u' }, [
-      input(1),
-    ]);
-    const { files, usage: used } = await makeImages(order, context);
+    const all = { n: 2, size: '64x64', quality: 'high', user: 'u', seed: 5 } as const;
+    const { files, usage } = await makeImages(imageJob(all, [input(1)]), context);
     expect(files).toMatchObject([1, 2].map((file) => ({ url: expect.stringMatching(`${file}$`) })));
-    expect(used).toEqual(usage);
+    expect(usage).toEqual(USAGE);
     const { json, headers } = mock().to(GENERATIONS)[0]!;
-    expect(json).toEqual({
-      ...asked,
-      n: 2,
-      size: '64x64',
-      quality: 'high',
-      user: 'u',
-      seed: 5,
-      input_images: [dataUrl(1)],
-    });
+    expect(json).toEqual({ ...asked, ...all, input_images: [dataUrl(1)] });
     expect(headers).toMatchObject({
       authorization: `Bearer ${KEY}`,
       'idempotency-key': expect.stringMatching(/^[\w-]{43}$/),

@@ -22,6 +22,16 @@ import { AUDIO, IMAGE, jobOf, VIDEO } from '../task-requests.ts';
 /** The key of the mock: to be seen in headers and nowhere else. */
 export const KEY = 'sk-provider-5ecre7-0123456789';
 
+/** Usage of the images of the mock. */
+export const USAGE = {
+  prompt_tokens: 50,
+  completion_tokens: 400,
+  total_tokens: 450,
+  input_tokens: 50,
+  output_tokens: 400,
+  cached_input_tokens: 20,
+};
+
 const PATIENT: Timeouts = { connect: 30_000, firstByte: 30_000, idle: 30_000, total: 60_000 };
 
 interface Changes {

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import type { TestDaemon } from '../../daemon.ts';
 import { gate } from '../../gate.ts';
 import { account, settled } from '../account.ts';
 import { DIALECTS, modelTo, newKey, PAIRS, sharedGateway } from '../gateway-daemon.ts';
@@ -18,9 +17,11 @@ const LONG = 'word '.repeat(200);
 const PIECES = LONG.match(/.{1,50}/g)!;
 
 let accounts = 0;
-const fresh = (daemon: TestDaemon, options = {}) => {
+/** The daemon, its upstream, and a key of a new account. */
+const begin = async (options = {}) => {
+  const { daemon, upstream: mock } = gateway();
   accounts += 1;
-  return newKey(daemon, `account-${accounts}`, options);
+  return { daemon, mock, key: await newKey(daemon, `account-${accounts}`, options) };
 };
 
 const limitOf = (client: DialectName, tokens: number) => {
@@ -38,8 +39,7 @@ describe.each(PAIRS)('a client of %s, an upstream of %s', (client, upstream) => 
   const LIMIT = { stream: true, ...limitOf(client, 500) };
 
   it('is charged its usage, streamed or not', async () => {
-    const { daemon, upstream: mock } = gateway();
-    const key = await fresh(daemon);
+    const { daemon, mock, key } = await begin();
     mock.play(GOOD);
     for (const [times, stream] of [
       [1, false],
@@ -67,8 +67,7 @@ describe.each(PAIRS)('a client of %s, an upstream of %s', (client, upstream) => 
   });
 
   it('is charged what the provider reports after the client has left', async () => {
-    const { daemon, upstream: mock } = gateway();
-    const key = await fresh(daemon);
+    const { daemon, mock, key } = await begin();
     const { passed: wait, open: release } = gate();
     mock.play({
       steps: [{ text: LONG, pieces: PIECES }, { wait }],
@@ -85,8 +84,7 @@ describe.each(PAIRS)('a client of %s, an upstream of %s', (client, upstream) => 
   });
 
   it('is charged by its limit when the client leaves a provider that never reports', async () => {
-    const { daemon, upstream: mock } = gateway();
-    const key = await fresh(daemon);
+    const { daemon, mock, key } = await begin();
     mock.play({
       steps: [{ text: LONG, pieces: PIECES }],
       usage: USAGE,
@@ -108,8 +106,7 @@ describe.each(PAIRS)('a client of %s, an upstream of %s', (client, upstream) => 
   it.each([false, true])(
     'is charged nothing when the provider refuses after the client has left; stream %s',
     async (stream) => {
-      const { daemon, upstream: mock } = gateway();
-      const key = await fresh(daemon);
+      const { daemon, mock, key } = await begin();
       const { passed: before, open: release } = gate();
       mock.play({ before, refuse: { status: 500, body: '' } });
       const disconnect = new AbortController();
@@ -125,8 +122,7 @@ describe.each(PAIRS)('a client of %s, an upstream of %s', (client, upstream) => 
   );
 
   it('is charged what arrived when the provider breaks off after the client has left', async () => {
-    const { daemon, upstream: mock } = gateway();
-    const key = await fresh(daemon);
+    const { daemon, mock, key } = await begin();
     const { passed: wait, open: release } = gate();
     mock.play({ steps: [{ text: LONG, pieces: PIECES }, { wait }, { fail: 'end' }], usage: USAGE });
     const disconnect = new AbortController();
@@ -140,8 +136,7 @@ describe.each(PAIRS)('a client of %s, an upstream of %s', (client, upstream) => 
   });
 
   it('is charged for the events so far when the upstream connection resets', async () => {
-    const { daemon, upstream: mock } = gateway();
-    const key = await fresh(daemon);
+    const { daemon, mock, key } = await begin();
     mock.play({
       steps: [{ text: LONG, pieces: PIECES }],
       usage: USAGE,
@@ -154,8 +149,7 @@ describe.each(PAIRS)('a client of %s, an upstream of %s', (client, upstream) => 
   });
 
   it('is charged nothing for an upstream error', async () => {
-    const { daemon, upstream: mock } = gateway();
-    const key = await fresh(daemon);
+    const { daemon, mock, key } = await begin();
     for (const stream of [false, true]) {
       mock.play({ refuse: { status: 500, body: '' } });
       expect((await ask(key, { stream })).status).toBe(502);
@@ -165,9 +159,8 @@ describe.each(PAIRS)('a client of %s, an upstream of %s', (client, upstream) => 
   });
 
   it('gets 402 for the second of two parallel requests that exceed the key budget', async () => {
-    const { daemon, upstream: mock } = gateway();
     // Suffices for one answer of 500 tokens, not for two.
-    const key = await fresh(daemon, { budget: '6' });
+    const { daemon, mock, key } = await begin({ budget: '6' });
     mock.play({ ...GOOD, usage: { input: 10, output: 400 } });
     const limit = limitOf(client, 500);
     // Sent in parallel, so that both race for the budget of one.
@@ -190,8 +183,7 @@ describe.each(PAIRS)('a client of %s, an upstream of %s', (client, upstream) => 
 
 describe('an account without credits', () => {
   it('gets 402 before the upstream is asked', async () => {
-    const { daemon, upstream: mock } = gateway();
-    const key = await fresh(daemon, { credits: '0' });
+    const { daemon, mock, key } = await begin({ credits: '0' });
     mock.play(GOOD);
     for (const stream of [false, true]) {
       const body = plainBody('chat', 'to-chat', { stream });
@@ -205,7 +197,7 @@ describe('an upstream that reports more usage than the limit allows', () => {
   it.each(DIALECTS)('of %s: is charged up to the hold, and logged', async (dialect) => {
     const { daemon, upstream: mock } = gateway();
     for (const stream of [false, true]) {
-      const key = await fresh(daemon);
+      const { key } = await begin();
       mock.play({ ...GOOD, usage: { input: 900_000, output: 800_000 } });
       const limit = limitOf(dialect, 20);
       const body = plainBody(dialect, modelTo(dialect), { stream, ...limit });
@@ -230,8 +222,7 @@ describe('an upstream that reports more usage than the limit allows', () => {
 
 describe('a stream of comments that is cut off', () => {
   it.each(DIALECTS)('of %s: is charged no output', async (dialect) => {
-    const { daemon, upstream: mock } = gateway();
-    const key = await fresh(daemon);
+    const { daemon, mock, key } = await begin();
     const noise = ': waiting\n\ndata:\n\nevent: ping\ndata: {"type":"ping"}\n\n';
     mock.play({ raw: { type: 'text/event-stream', body: noise.repeat(5000) } });
     const body = plainBody(dialect, modelTo(dialect), { stream: true });
@@ -249,7 +240,7 @@ describe('a request without a token limit', () => {
       const { daemon, upstream: mock } = gateway();
       mock.play(GOOD);
       // The model's longest answer of 64,000 tokens costs 640 credits.
-      const key = await fresh(daemon, { credits: '600' });
+      const { key } = await begin({ credits: '600' });
       const response = await send(daemon, dialect, plainBody(dialect, modelTo(dialect)), { key });
       expect(response.status).toBe(402);
       expect(mock.requests).toHaveLength(0);
@@ -258,8 +249,7 @@ describe('a request without a token limit', () => {
 });
 
 it('cache writes are columns of usage and of the log', async () => {
-  const { daemon, upstream: mock } = gateway();
-  const key = await fresh(daemon);
+  const { daemon, mock, key } = await begin();
   const usage = { input: 40, output: 11, cached: 5, cacheWrite: 7, cacheWrite1h: 3 };
   mock.play({ steps: [{ text: 'Hello' }], usage });
   const response = await send(daemon, 'chat', plainBody('chat', modelTo('messages')), { key });
@@ -284,8 +274,7 @@ describe.each([
   ['in its choice', {}, { usage: REPORTED }],
 ])('a chat stream that reports usage %s', (_place, ofChunk, ofChoice) => {
   it.each(['chat', 'messages'] as const)('is charged for it, to a client of %s', async (client) => {
-    const { daemon, upstream: mock } = gateway();
-    const key = await fresh(daemon);
+    const { daemon, mock, key } = await begin();
     const chunk = (delta: object, reason: string | null, more = {}) =>
       `data: ${JSON.stringify({
         id: 'c',
@@ -307,8 +296,7 @@ describe.each([
 });
 
 it('a chat stream that is left between its end and its usage is charged by its limit', async () => {
-  const { daemon, upstream: mock } = gateway();
-  const key = await fresh(daemon);
+  const { daemon, mock, key } = await begin();
   mock.play({ steps: [{ text: 'Hello' }], usage: USAGE, fault: { after: 4, how: 'silence' } });
   const disconnect = new AbortController();
   const body = plainBody('chat', 'to-chat', { stream: true, max_completion_tokens: 500 });
@@ -371,8 +359,7 @@ describe('audio and video', () => {
 
   /** Credits for a request of which the provider reports 900,000 tokens of input and 10 of output. */
   async function chargeFor(dialect: DialectName, more: object): Promise<number> {
-    const { daemon, upstream: mock } = gateway();
-    const key = await fresh(daemon, { credits: '3000' });
+    const { daemon, mock, key } = await begin({ credits: '3000' });
     mock.play({ ...GOOD, usage: { input: 900_000, output: 10 } });
     const response = await send(daemon, dialect, plainBody(dialect, modelTo(dialect), more), {
       key,
