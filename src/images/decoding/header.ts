@@ -43,8 +43,10 @@ export async function readHeader(input: ImageInput, { decode = true } = {}) {
     );
   }
   const { format } = sniffed;
-  const isLoaded = isProgramFormat(format) && (decode || format !== 'heic');
-  const bytes = isLoaded ? await input.load() : input.bytes;
+  const isHeader = format === 'heic' && !decode;
+  const isLoaded = isProgramFormat(format) && !isHeader;
+  // A later call may let a program decode the file to `input.bytes`.
+  const bytes = isLoaded ? await input.load() : isHeader ? input.file : input.bytes;
   /** The format of the bytes for libvips. */
   const coding = isLoaded ? (format === 'raw' ? 'jpeg' : 'png') : format;
   const metadata = await sharp(bytes, { limitInputPixels: false }).metadata();

@@ -75,16 +75,12 @@ async function scanFormat(input: ImageInput, kinds: readonly string[]): Promise<
   const skim = SKIMMED[format as keyof typeof SKIMMED];
   if (!skim) return scanDecoded(input, kinds);
   const { width, height, exif, edit } = skim(input);
-  // The height of a JPEG may stand after its first scan.
-  if (height === 0) return { ...(await scanDecoded(input, [])), metadata: kindsIn(kinds, edit) };
+  const found = kindsIn(kinds, edit);
+  // The height of a JPEG may stand after its first scan. The decoder refuses other empty pictures.
+  if (width * height === 0) return { ...(await scanDecoded(input, [])), metadata: found };
   // Orientations from 5 on exchange the sides.
-  const isUpright = orientationOf(exif) < 5;
-  return {
-    format,
-    width: isUpright ? width : height,
-    height: isUpright ? height : width,
-    metadata: kindsIn(kinds, edit),
-  };
+  const sides = orientationOf(exif) < 5 ? { width, height } : { width: height, height: width };
+  return { format, ...sides, metadata: found };
 }
 
 /** Facts that the decoder reads. */

@@ -1,6 +1,7 @@
 import type * as v from 'valibot';
 import { Failure } from '../../failure.ts';
 import type { ImageInput } from '../../images/input.ts';
+import { isProgramFormat } from '../../images/program-formats.ts';
 import { type Scan, scanImage } from '../../images/scan/scan.ts';
 import { parseFields } from '../../schema/fields.ts';
 import type { ThreadOperation } from '../definition/operation.ts';
@@ -31,7 +32,8 @@ export const inspect: ThreadOperation<InspectOptions> = {
   async run(input, { forbid, reference, savings }) {
     const scan = await scanImage(input, forbid);
     const compared = reference === undefined ? {} : await comparison(input, reference);
-    const optimized = savings && scan.width !== undefined ? await optimizedSize(input) : null;
+    const isMeasured = savings && scan.width !== undefined && !isProgramFormat(scan.format);
+    const optimized = isMeasured ? await optimizedSize(input) : null;
     return { data: { ...scan, ...compared, ...(optimized !== null && { optimized }) } };
   },
 };

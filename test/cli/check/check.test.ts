@@ -49,6 +49,7 @@ describe('rules', () => {
     ['a JPEG with a long head', 'a.jpg', jpegAfter(segments(20, 60_000)), '', ''],
     ['a JPEG of segments', 'a.jpg', jpegAfter(segments(100_001, 2)), '', 'corrupt_image'],
     ['a bomb', 'a.png', pngPromising({ width: 60_000, height: 60_000 }), '', 'image_too_large'],
+    ['an empty picture', 'a.png', pngPromising({ width: 0, height: 9 }), '', 'corrupt_image'],
     ['no image', 'a.gif', Buffer.from('text'), '', 'unsupported_format'],
     ['an empty file', 'a.jpg', Buffer.alloc(0), '', 'empty_file'],
     ['a format that is not read', 'a.svg', svg, '--max-bytes 3', 'max-bytes'],

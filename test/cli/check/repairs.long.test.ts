@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { commit, git } from '../../ci/pull-request.ts';
 import { bmp } from '../../fixtures/bitmaps.ts';
+import { absent, encoded } from '../../fixtures/program-images.ts';
 import { SHELL_ENVIRONMENT, SHELL_FUNCTION, temporaryFolder, words } from '../../oriel.ts';
 import { residentCommand } from '../../resident.ts';
 import { contentBelow, filesBelow, folderOf, temporariesBelow } from '../folder.ts';
@@ -120,10 +121,8 @@ describe('--base', () => {
     expect(rulesOf(run)).toEqual({ 'sub/untracked.jpg': 'forbid', 'worse.jpg': 'min-ssim' });
     const { before, command } = resultsOf(run)[2]!;
     expect(before).toBe(jpeg.length);
-    const commands = resultsOf(await check(cwd, words`--base main --json`)).map(
-      (one) => one.command,
-    );
-    expect(commands).toContain('oriel check --fix sub/untracked.jpg');
+    const all = resultsOf(await check(cwd, words`--base main --json`));
+    expect(all.map((one) => one.command)).toContain('oriel check --fix sub/untracked.jpg');
     const below = await check(join(cwd, 'sub'), [...args, '--json']);
     expect(rulesOf(below)).toEqual({ 'untracked.jpg': 'forbid' });
     const options = { cwd, env: { ...process.env, ...SHELL_ENVIRONMENT } };
@@ -154,5 +153,13 @@ describe('--base', () => {
     commit(cwd, { 'a.jpg': jpeg });
     const run = await check(cwd, words`--base main --min-ssim 0.9 --json`);
     expect(rulesOf(run)).toEqual({ 'a.jpg': 'min-ssim' });
+  });
+
+  it.skipIf(absent('heif-enc', 'heif-convert'))('compare HEIC', async () => {
+    const heic = encoded(temporaryFolder(), png, 'heif-enc');
+    const cwd = repositoryOf({ 'a.heic': heic });
+    commit(cwd, { 'a.heic': Buffer.concat([heic, Buffer.alloc(9)]) });
+    const run = await check(cwd, words`--base main --min-ssim 0.9 --max-width 119 --json`);
+    expect(rulesOf(run)).toEqual({ 'a.heic': 'max-width' });
   });
 });
