@@ -16,6 +16,8 @@ const OF_CLIENTS: readonly FailureType[] = [
   ...(['invalid_request', 'content_policy', 'auth_error', 'insufficient_quota'] as const),
 ];
 
+type EndedWith = Pick<Failure, 'type'> & Partial<Pick<Failure, 'detail'>>;
+
 /** Free and all bytes of a disk. */
 export interface DiskUse {
   readonly free: number;
@@ -90,11 +92,12 @@ export class AlertWatch {
     this.#providers.add(provider, isFailed);
   }
 
-  /** A request to a model, or a task, ended. @param failure null for a success */
-  answered(model: string, failure: Pick<Failure, 'type'> | null): void {
-    if (failure === null || !OF_CLIENTS.includes(failure.type)) {
-      this.#models.add(model, failure !== null);
-    }
+  /** A request to a model, or a task, ended. @param failure null for a success; without `detail` for a task */
+  answered(model: string, failure: EndedWith | null): void {
+    // Without a provider's words it is a limit of the client's own key, team or account.
+    const isOwnLimit = failure?.type === 'rate_limit' && failure.detail === null;
+    if (isOwnLimit || (failure && OF_CLIENTS.includes(failure.type))) return;
+    this.#models.add(model, failure !== null);
   }
 
   recovered(route: RouteCooldown): void {

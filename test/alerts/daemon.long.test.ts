@@ -53,12 +53,13 @@ it('a daemon reports budgets, a route, a disk, and repeats nothing after a resta
     network: { allowPrivateAddresses: true },
     routing: { retries: 0, cooldown: { after: 2, for: '6s' } },
     alerts: {
-      errorShare: 1,
+      errorShare: 0.9,
       diskFree: '0B',
       webhooks: [{ name: 'ops', url: `http://127.0.0.1:${receiver.port}/`, secret: SECRET }],
     },
     providers: { acme: { kind: 'openai', baseUrl: `${url}/v1`, apiKey: 'sk-acme-1234567' } },
     models: {
+      n: { type: 'text', routes: [{ provider: 'acme', model: 'up' }] },
       m: {
         type: 'text',
         routes: [{ provider: 'acme', model: 'up' }],
@@ -74,10 +75,10 @@ it('a daemon reports budgets, a route, a disk, and repeats nothing after a resta
     return ((await response.json()) as { result: Record<string, string> }).result;
   };
   const { key } = await owner('keys/create', { account: 'owner', name: 'builds', budget: 10 });
-  const chat = async (token?: string) => {
+  const chat = async (token?: string, model = 'm') => {
     const response = await daemon.send(
       '/v1/chat/completions',
-      { model: 'm', messages: [{ role: 'user', content: 'Hello' }] },
+      { model, messages: [{ role: 'user', content: 'Hello' }] },
       { key: token },
     );
     await response.text();
@@ -92,6 +93,10 @@ it('a daemon reports budgets, a route, a disk, and repeats nothing after a resta
       `The key "builds" of the account "owner" has spent ${sums}`,
     );
   }
+
+  // Refused by a limit of the key: no errors of the model, which no alert names.
+  const limited = await owner('keys/create', { account: 'owner', tpm: 1 });
+  for (let count = 0; count < 25; count += 1) expect(await chat(limited.key, 'n')).toBe(429);
 
   provider.isDown = true;
   while ((await chat()) !== 503);
