@@ -152,7 +152,7 @@ export const HTTP_CODES = {
     batch_ended: 'The batch has ended already.',
     batch_running: 'The batch has not ended yet.',
     read_only: 'The configuration file sets it; change it there.',
-    provider_test_failed: 'The provider refused the test, so that it was not added.',
+    provider_test_failed: 'The provider failed the test, so it was not added.',
     team_ambiguous: 'Several accounts have a team of this name.',
     task_state: 'The task is in a state that does not allow this.',
     claim_lost: 'Another node has taken the task or callback over.',
@@ -333,7 +333,7 @@ const LOCAL_CODES = {
     outcome_unknown: 'The connection to the daemon was lost: the change may have been made.',
   }),
   ...group('service_error', 500, {
-    restart_failed: 'A new process could not start, so that not all were replaced.',
+    restart_failed: 'A new process could not start, so not all were replaced.',
     backup_invalid: 'A backup is damaged, incomplete or not of Oriel.',
     store_corrupt: 'A file of the store is missing or damaged.',
     store_missing: 'The data folder has files of a store, and the store is gone.',

@@ -66,6 +66,12 @@ export class Failure<Type extends FailureType = FailureType> extends Error {
   }
 }
 
+/** A failure as a value. @throws anything else */
+export function failureOf(error: unknown): Failure {
+  if (error instanceof Failure) return error;
+  throw error;
+}
+
 /** A failure of the type that its code usually has. */
 export function codedFailure(
   code: ErrorCode,

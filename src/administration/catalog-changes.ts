@@ -43,17 +43,21 @@ export class CatalogChanges {
     this.#context = context;
   }
 
-  async add(kind: ConfigKind, name: string, content: EntryContent): Promise<ConfigEntry> {
-    const now = this.#store.now;
-    const named = { id: newId('cfg'), kind, name, createdAt: now, changedAt: now };
+  /** An entry to add, still without secrets. @throws Failure for a name that the file or the store has */
+  async newEntry(kind: ConfigKind, name: string, settings: Json): Promise<ConfigEntry> {
     const place = placeInFile(this.#context.file, kind, name);
     if (place !== null) throw readOnly(kind, name, place);
-    const empty = { ...named, settings: content.settings, secrets: null, hint: null };
-    const keys = await this.#keys(
-      () => addEntry(empty),
-      Object.keys(content.secrets ?? {}).length > 0,
-    );
-    return this.#change(kind, name, addEntry(sealed(empty, content, keys)));
+    const now = this.#store.now;
+    const named = { id: newId('cfg'), kind, name, createdAt: now, changedAt: now };
+    const entry = { ...named, settings, secrets: null, hint: null };
+    addEntry(entry)(await this.#store.listConfigEntries());
+    return entry;
+  }
+
+  async add(entry: ConfigEntry, secrets: Json = {}): Promise<ConfigEntry> {
+    const { kind, name, settings } = entry;
+    const keys = await this.#keys(() => addEntry(entry), Object.keys(secrets).length > 0);
+    return this.#change(kind, name, addEntry(sealed(entry, { settings, secrets }, keys)));
   }
 
   /**

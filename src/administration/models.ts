@@ -215,7 +215,7 @@ const add = defineAdminCommand({
     const dialect = isResponses ? { dialect: 'responses' } : {};
     const routes = [{ provider, model, ...dialect, ...routeSettings(given) }];
     const content = settingsOf({ ...found, routes }, given);
-    await changes.add('model', id, { settings: content });
+    await changes.add(await changes.newEntry('model', id, content));
     const isPriced = Object.keys(objectOf(content['price'])).length > 0;
     return { ...(await recordNamed(store, context, 'models', id)), isPriced };
   },
@@ -229,7 +229,7 @@ const add = defineAdminCommand({
       ...(isPriced
         ? []
         : [
-            `no price is known for it, so that it is free; set one with oriel models set ${id} --input-price … --output-price …`,
+            `it has no known price, so it is free; set one with oriel models set ${id} --input-price … --output-price …`,
           ]),
     ],
   }),

@@ -107,6 +107,8 @@ const add = defineAdminCommand({
     const base = { kind, ...(BASE_URLS[kind] && { baseUrl: BASE_URLS[kind] }) };
     const content = contentOf(options, { settings: base, secrets: {} });
     const checked = changes.checked(content.settings, content.secrets);
+    // Before the test, which counts for the health of the provider with this name.
+    const entry = await changes.newEntry('provider', provider, checked.settings);
     let tested: TestRecord | null = null;
     if (test) {
       tested = await testRecord(context, {
@@ -116,7 +118,7 @@ const add = defineAdminCommand({
         throw codedFailure('provider_test_failed', `not added: ${testLines(tested).join('; ')}`);
       }
     }
-    await changes.add('provider', provider, checked);
+    await changes.add(entry, checked.secrets);
     return { ...(await recordNamed(store, context, 'providers', provider)), test: tested };
   },
   audit: ({ name: provider, kind = provider, test, ...options }) => ({
@@ -126,7 +128,7 @@ const add = defineAdminCommand({
   show: ({ test, ...provider }) => ({
     messages: [
       ...(test ? testLines(test) : []),
-      `provider ${provider.name} added; offer a model of it with oriel models add NAME --provider ${provider.name}`,
+      `provider ${provider.name} added; offer its models with oriel models add NAME --provider ${provider.name}`,
     ],
   }),
 });

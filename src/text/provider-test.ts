@@ -8,7 +8,7 @@ import {
   type RemoteProvider,
   secretsOf,
 } from '../config/providers/provider-kinds.ts';
-import { Failure } from '../failure.ts';
+import { Failure, failureOf } from '../failure.ts';
 import { openProvider } from '../routing/provider-request.ts';
 import { keysRedactor } from '../routing/redaction.ts';
 import { tryParseJson } from '../schema/json.ts';
@@ -79,7 +79,7 @@ export async function testProvider({
       model: asked,
       answer: answer instanceof Failure ? null : redact(answer),
       fault: cause && redact(wordsOf(cause)),
-      advice: cause && adviceFor(cause),
+      advice: cause && adviceFor(cause, asked),
       cause,
       milliseconds: Math.round(performance.now() - began),
     };
@@ -99,17 +99,14 @@ function guarded(
   return { open: (url, request) => client.open(url, { ...request, networkPolicy }) };
 }
 
-function failureOf(error: unknown): Failure {
-  if (error instanceof Failure) return error;
-  throw error;
-}
-
 /** The provider's own words, with the status before them; those of this program where there are none. */
 function wordsOf({ detail, message, type }: Failure): string {
   return detail !== null && type !== 'network_error' ? detail : message;
 }
 
 const KEY_ADVICE = 'check the API key or the identity, and what it may use at the provider';
+const NO_LIST_ADVICE =
+  'check the base URL: most end with /v1; if the provider has no list of models, name a model for the test';
 const CREDIT_ADVICE = 'the account at the provider has no credit left, or asks too often';
 
 /** What to do, by the status of the provider's answer. */
@@ -121,7 +118,8 @@ const ADVICE: Readonly<Record<number, string>> = {
   429: CREDIT_ADVICE,
 };
 
-function adviceFor(failure: Failure): string {
+/** @param model the model that was asked; null for a failure of the list of models */
+function adviceFor(failure: Failure, model: string | null): string {
   const { type, status, upstreamStatus, message } = failure;
   if (failure === NO_MODEL) return 'name a model of the provider for the test';
   if (/certificate/i.test(message)) {
@@ -130,6 +128,7 @@ function adviceFor(failure: Failure): string {
   if (type === 'network_error' || type === 'timeout') {
     return 'check the address, and whether this machine reaches it';
   }
+  if (model === null && upstreamStatus === 404) return NO_LIST_ADVICE;
   return (
     ADVICE[upstreamStatus ?? status] ?? 'check the base URL, the kind and the model of the provider'
   );

@@ -129,13 +129,17 @@ onOne('says what is wrong, and changes nothing then', async () => {
     ],
     [
       words`providers add bad --kind openai --url ${secure.url}/v1 --key ${wrong} --test`,
-      /its certificate is signed by itself.*NODE_EXTRA_CA_CERTS/,
+      /its certificate is self-signed.*NODE_EXTRA_CA_CERTS/,
     ],
     [
       words`providers add bad --kind openai --url ${listless.url}/v1 --key ${GOOD_KEY} --test`,
-      /bad failed: status 404: no route/,
+      /bad failed: status 404: no route.*if the provider has no list of models, name a model/,
     ],
-    [words`providers add mine --kind openai --url ${url}`, /there is a provider "mine" already/],
+    // Without a test, which would count as a failure of the one that is there.
+    [
+      words`providers add mine --kind openai --url ${url}/v1 --key ${wrong} --test`,
+      /there is a provider "mine" already/,
+    ],
     [
       words`providers add bad --url ${url}`,
       /^oriel: --kind: expected one of openai.*, received nothing, and "bad" is the name of none/,

@@ -1,6 +1,6 @@
 import type { AdminCommand } from '../../administration/admin-command.ts';
 import type { LoadedConfig } from '../../config/loading/load.ts';
-import { Failure } from '../../failure.ts';
+import type { Failure } from '../../failure.ts';
 import type { UpstreamClient } from '../../upstream/client.ts';
 
 export type Status = 'ok' | 'warning' | 'failed' | 'skipped';
@@ -41,12 +41,9 @@ export type Run = (examined: Examined) => Promise<Finding | readonly Finding[]>;
 
 export const ok = (text: string): Finding => ({ status: 'ok', text, remedy: null });
 export const skipped = (text: string): Finding => ({ status: 'skipped', text, remedy: null });
-export const warning = (text: string, remedy: string): Finding => {
-  return { status: 'warning', text, remedy };
-};
-export const failed = (text: string, remedy: string): Finding => {
-  return { status: 'failed', text, remedy };
-};
+type Judge = (text: string, remedy: string) => Finding;
+export const warning: Judge = (text, remedy) => ({ status: 'warning', text, remedy });
+export const failed: Judge = (text, remedy) => ({ status: 'failed', text, remedy });
 
 /** Chooses between three findings by two conditions. */
 export function judged(
@@ -66,10 +63,4 @@ export function configured(
   run: (config: LoadedConfig['config'], examined: Examined) => ReturnType<Run>,
 ): Run {
   return async (examined) => (examined.config ? run(examined.config, examined) : INVALID);
-}
-
-/** @throws anything but a Failure */
-export function failureOf(error: unknown): Failure {
-  if (error instanceof Failure) return error;
-  throw error;
 }

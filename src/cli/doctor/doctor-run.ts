@@ -4,7 +4,7 @@ import type { AdminCommand } from '../../administration/admin-command.ts';
 import { loadConfig } from '../../config/loading/load.ts';
 import { isRemote, secretsOf } from '../../config/providers/provider-kinds.ts';
 import type { Config } from '../../config/settings/schema.ts';
-import { Failure } from '../../failure.ts';
+import { Failure, failureOf } from '../../failure.ts';
 import { oneByOne } from '../../flow.ts';
 import { withTimeout } from '../../http/transport/timeout.ts';
 import { printable } from '../../operations/batch/filename.ts';
@@ -20,15 +20,7 @@ import { type AdminRequest, administer, runRemotely } from '../daemon/store-acce
 import { noteNativeCode } from '../terminal/exit.ts';
 import { counted, inert, print, printJson, printStderr } from '../terminal/terminal.ts';
 import { wrapped } from '../terminal/text-width.ts';
-import {
-  type Examined,
-  type Finding,
-  failed,
-  failureOf,
-  INVALID,
-  type Status,
-  skipped,
-} from './check.ts';
+import { type Examined, type Finding, failed, INVALID, type Status, skipped } from './check.ts';
 import { CHECKS, type Check, doctorFlags } from './checks.ts';
 import { foreign } from './folder.ts';
 import { adminCommand, isFinding } from './store.ts';

@@ -121,7 +121,7 @@ export const disk: Run = async (examined) => {
     return warning(text, 'Use a local disk, or PostgreSQL and a bucket.');
   }
   if (fsync < IMPLAUSIBLE_MS) {
-    const text = `${speed}: too fast for a disk, so that a power cut loses what was acknowledged`;
+    const text = `${speed}: too fast for a disk: a power cut may lose acknowledged writes`;
     return warning(text, "Turn off write caching without a battery, or the hypervisor's cache.");
   }
   const warns = fsync > SLOW_MS || bytesPerSecond < SLOW_BYTES_PER_SECOND;

@@ -1,16 +1,8 @@
 import type { ProviderRecord } from '../../administration/catalog-records.ts';
 import type { TestRecord } from '../../administration/provider-test.ts';
-import { Failure } from '../../failure.ts';
+import { Failure, failureOf } from '../../failure.ts';
 import { counted } from '../terminal/terminal.ts';
-import {
-  type Examined,
-  type Finding,
-  failed,
-  failureOf,
-  judged,
-  type Run,
-  skipped,
-} from './check.ts';
+import { type Examined, type Finding, failed, judged, type Run, skipped } from './check.ts';
 import { adminCommand, isFinding } from './store.ts';
 
 /** Providers that are tested at once. */

@@ -1,5 +1,7 @@
 import { ADMIN_COMMANDS } from '../../administration/registry.ts';
 import { databaseState } from '../../store/drivers/open.ts';
+import type { IntegrityReport } from '../../store/integrity.ts';
+import { countedRecords } from '../terminal/terminal.ts';
 import { configured, type Finding, failed, judged, ok, type Run, skipped } from './check.ts';
 
 export const isFinding = (result: Finding | object): result is Finding => 'remedy' in result;
@@ -11,14 +13,10 @@ export function adminCommand(group: string, name: string) {
 export const audit: Run = async ({ inStore }) => {
   const result = await inStore(adminCommand('store', 'audit'));
   if (isFinding(result)) return result;
-  const { faults, accounts, tasks } = result as {
-    readonly faults: readonly string[];
-    readonly accounts: number;
-    readonly tasks: number;
-  };
+  const { faults, ...counts } = result as IntegrityReport;
   const remedy = 'Restore the last backup that audits clean, and report the defect.';
   if (faults.length > 0) return faults.slice(0, MAX_FAULTS).map((text) => failed(text, remedy));
-  return ok(`the sums of ${accounts} accounts and ${tasks} tasks agree with their records`);
+  return ok(`the sums of ${countedRecords(counts)} agree with their records`);
 };
 
 const MAX_FAULTS = 10;

@@ -107,6 +107,12 @@ export function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }
 
+/** The records of a store: `1 account, 2 keys and 0 tasks`. */
+export function countedRecords(count: Readonly<Record<'accounts' | 'keys' | 'tasks', number>>) {
+  const { accounts, keys, tasks } = count;
+  return `${counted(accounts, 'account')}, ${counted(keys, 'key')} and ${counted(tasks, 'task')}`;
+}
+
 /** Bytes as text: `812 KB`, `1.9 MB`. A kilobyte has 1000 bytes. */
 export function humanBytes(bytes: number): string {
   if (bytes < 1000) return `${bytes} B`;

@@ -220,7 +220,7 @@ describe('oriel doctor beside a daemon', () => {
     const { findings } = JSON.parse(out) as { readonly findings: readonly Finding[] };
     expect(findings.map(({ check, status, text }) => [check, status, text])).toEqual([
       ['configuration', 'warning', expect.stringContaining('DOCTOR_KEY is not set')],
-      ['store', 'ok', expect.stringContaining('the sums of 1 accounts')],
+      ['store', 'ok', expect.stringContaining('the sums of 1 account, ')],
       ['providers', 'ok', expect.stringMatching(/^good: gpt-a answered/)],
       ['public-url', 'ok', `${publicUrl}: leads to this daemon`],
     ]);
