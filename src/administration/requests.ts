@@ -77,19 +77,38 @@ const showRequest = defineAdminCommand({
     const found = await requireRequest(store, id);
     return { ...found, bodies: (await store.requests.bodiesOf(found)) ?? null };
   },
-  show: ({ timeline, bodies, ...facts }) => ({
+  show: ({ timeline, bodies, ...request }) => ({
     tables: [
-      { rows: Object.entries(facts).flatMap(([name, value]) => rowsOf(name, value)) },
+      { rows: Object.entries(request).flatMap(([name, value]) => rowsOf(name, value)) },
       ...(timeline.length === 0 ? [] : [attemptTable(timeline)]),
     ],
     ...(bodies && { value: `${bodies.request}\n${bodies.answer ?? ''}` }),
   }),
 });
 
+/** Fields for programs, which say what others say too. */
+const HIDDEN = ['object', 'number', 'ended_ms', 'has_bodies'];
+
+const nameAndId = ({ name, id }: NonNullable<RequestRecord['key']>) => `${name} (${id})`;
+
+/** Fields that are shown otherwise than as they are kept; none is null here. */
+const SHOWN: Readonly<Record<string, (value: never) => string>> = {
+  ended: (seconds: number) => `${timeOf(seconds)} UTC`,
+  error: ({ type, code, message }: NonNullable<RequestRecord['error']>) =>
+    `${code ?? type}: ${message}`,
+  key: nameAndId,
+  account: nameAndId,
+  credits: decimal,
+  tags: (tags: RequestRecord['tags']) =>
+    Object.entries(tags)
+      .map((tag) => tag.join('='))
+      .join(', '),
+};
+
 function rowsOf(name: string, value: unknown): string[][] {
-  if (value === null || name === 'object') return [];
-  const isPlain = typeof value !== 'object';
-  return [[name.replaceAll('_', ' '), isPlain ? String(value) : JSON.stringify(value)]];
+  if (value === null || HIDDEN.includes(name)) return [];
+  const text = (SHOWN[name] ?? String)(value as never);
+  return text === '' ? [] : [[name.replaceAll('_', ' '), text]];
 }
 
 const attemptTable = tableOf<RequestAttempt>({
@@ -135,7 +154,9 @@ const removeRequests = defineAdminCommand({
     },
   }),
   show: ({ removed }, { bodies }) => ({
-    messages: [`deleted: ${removed} ${bodies ? 'with bodies' : 'in all'}`],
+    messages: [
+      `deleted ${bodies ? 'the bodies of ' : ''}${removed} request${removed === 1 ? '' : 's'}`,
+    ],
   }),
 });
 

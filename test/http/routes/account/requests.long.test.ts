@@ -106,6 +106,10 @@ describe('the log of requests', () => {
       ],
     });
     expect(JSON.stringify(owners)).not.toContain('5ecre7');
+    const { out } = await command(['requests', 'show', id, '--data', data]);
+    expect(out).toMatch(/^ended +\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC$/m);
+    expect(out).toMatch(/^account +other \(acct_\w+\)$/m);
+    expect(out).not.toMatch(/[{}]/);
     expect(await json(daemon, `/v1/requests/${id}`)).toMatchObject({ status: 404 });
     expect(
       await json(daemon, `/v1/requests/${id}/bodies`, OWNER_KEY, { method: 'DELETE' }),
