@@ -6,7 +6,7 @@ import type { Selection } from '../store/selection.ts';
 import { defineAdminCommand } from './admin-command.ts';
 import { accountReference, credits, keptBodiesOrDefault, newName, note } from './fields.ts';
 import { requireAccount } from './find.ts';
-import { MAX_PAGE, nextPage, pageOptions, readPage } from './pages.ts';
+import { MAX_PAGE, pageOptions, readPage, shownPage } from './pages.ts';
 import {
   type AccountRecord,
   accountRecord,
@@ -68,10 +68,7 @@ const listAccounts = defineAdminCommand({
     const { items, hasMore } = await readPage((part) => store.listAccounts(part), page);
     return { accounts: items.map(accountRecord), hasMore };
   },
-  show: ({ accounts, hasMore }) => ({
-    tables: [accountTable(accounts)],
-    messages: nextPage(accounts, hasMore),
-  }),
+  show: ({ accounts, hasMore }) => shownPage(accountTable, accounts, hasMore),
 });
 
 const showAccount = defineAdminCommand({

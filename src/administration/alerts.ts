@@ -3,7 +3,7 @@ import { boundedText, field, integer, optional, withDefault } from '../schema/fi
 import { ALERT_TYPES, MAX_ALERTS } from '../store/alert.ts';
 import { defineAdminCommand } from './admin-command.ts';
 import { testedWebhook } from './catalog-context.ts';
-import { timeOf } from './tables.ts';
+import { tableOf, timeOf } from './tables.ts';
 
 /** Alerts that are shown where no limit is given. */
 const SHOWN = 50;
@@ -20,6 +20,12 @@ const alertShape = v.object({
 
 /** An alert as commands and endpoints show it. */
 export type AlertRecord = v.InferOutput<typeof alertShape>;
+
+const alertTable = tableOf<AlertRecord>({
+  'TIME (UTC)': [({ at }) => timeOf(at), {}],
+  TYPE: [({ type }) => type, {}],
+  MESSAGE: [({ message }) => message, {}],
+});
 
 const list = defineAdminCommand({
   group: 'alerts',
@@ -39,15 +45,8 @@ const list = defineAdminCommand({
     return { alerts: alerts.map((alert) => ({ ...alert, at: Math.round(alert.at / 1000) })) };
   },
   show: ({ alerts }) => ({
-    tables: [
-      {
-        rows: [
-          ['time', 'type', 'message'],
-          ...alerts.map(({ at, type, message }) => [timeOf(at), type, message]),
-        ],
-      },
-    ],
-    messages: alerts.length === 0 ? ['no alert was raised yet'] : [],
+    tables: [alertTable(alerts)],
+    messages: alerts.length === 0 ? ['no alerts yet'] : [],
   }),
 });
 

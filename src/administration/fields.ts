@@ -172,21 +172,18 @@ function featuresIn(text: string): string[] | undefined {
 /** Names of features separated by commas, or `none`; parsed to a list without duplicates. */
 export const featuresOrNone = removable(featuresIn, FEATURE_NAMES, 'none');
 
-/** An answer to image requests, or `default` for that of the configuration. */
-export const imageAnswerOrDefault = removable(
-  (text) => IMAGE_ANSWERS.find((answer) => answer === text.trim()),
-  `one of ${IMAGE_ANSWERS.join(', ')}`,
-  'default',
-);
+/** One of a few words, or `default` for the setting that is less specific. */
+const choiceOrDefault = <Choice extends string>(choices: readonly Choice[]) =>
+  removable(
+    (text) => choices.find((choice) => choice === text.trim()),
+    `one of ${choices.join(', ')}`,
+    'default',
+  );
 
-const keptBodiesIn = (text: string) => KEPT_BODIES.find((kept) => kept === text.trim());
+export const imageAnswerOrDefault = choiceOrDefault(IMAGE_ANSWERS);
 
-/** Of which requests bodies are kept, or `default` for the setting that is less specific. */
-export const keptBodiesOrDefault = removable(
-  keptBodiesIn,
-  `one of ${KEPT_BODIES.join(', ')}`,
-  'default',
-);
+/** Of which requests bodies are kept. */
+export const keptBodiesOrDefault = choiceOrDefault(KEPT_BODIES);
 
 const CACHE = 'a time from 1s to 24d with its unit, or off';
 const OFF = 'off';

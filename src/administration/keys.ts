@@ -16,7 +16,7 @@ import {
 } from './budget-options.ts';
 import * as fields from './fields.ts';
 import { accountIdOf, requireAccount, requireKey, requireTeam } from './find.ts';
-import { nextPage, pageOptions, readPage } from './pages.ts';
+import { pageOptions, readPage, shownPage } from './pages.ts';
 import { type KeyRecord, keyRecords, keyShape } from './records.ts';
 import { keyTable } from './tables.ts';
 
@@ -158,7 +158,7 @@ const listKeys = defineAdminCommand({
     const { items, hasMore } = await readPage(list, page);
     return { keys: await keyRecords(store, items), hasMore };
   },
-  show: ({ keys, hasMore }) => ({ tables: [keyTable(keys)], messages: nextPage(keys, hasMore) }),
+  show: ({ keys, hasMore }) => shownPage(keyTable, keys, hasMore),
 });
 
 const setKey = defineAdminCommand({

@@ -1,6 +1,6 @@
 import { boundedText, integer, optional } from '../schema/fields.ts';
 import { inParts, type Listing } from '../store/selection.ts';
-import type { AdminCommand } from './admin-command.ts';
+import type { AdminCommand, AdminOutput, AdminTable } from './admin-command.ts';
 
 /** Elements of a page at most, and where no limit is given. */
 export const MAX_PAGE = 1000;
@@ -35,9 +35,14 @@ export async function readPage<Item extends { readonly id: string }>(
   return { items, hasMore: false };
 }
 
-/** The line below a page that others follow. */
-export function nextPage(items: readonly { readonly id: string }[], hasMore: boolean): string[] {
-  return hasMore ? [`more follow: --after ${items.at(-1)!.id}`] : [];
+/** A page as a table, and a line below it if others follow. */
+export function shownPage<Item extends { readonly id: string }>(
+  tableOf: (items: readonly Item[]) => AdminTable,
+  items: readonly Item[],
+  hasMore: boolean,
+): AdminOutput {
+  const messages = hasMore ? [`more follow: --after ${items.at(-1)!.id}`] : [];
+  return { tables: [tableOf(items)], messages };
 }
 
 type Page = Readonly<Record<string, unknown>> & { readonly hasMore?: boolean };

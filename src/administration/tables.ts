@@ -38,7 +38,7 @@ export const accountTable = tableOf<AccountRecord>({
   ID: [({ id }) => id, { dropOrder: 0 }],
 });
 
-/** All budgets of a key or a team: `49 of 50, 1.5 of 5 a day`. */
+/** What is left of all budgets of a key or a team: `49 of 50, 1.5 of 5 a day`. */
 function budgetText({ budget, windows }: Pick<KeyRecord, 'budget' | 'windows'>): string {
   const parts = windows.map(
     ({ period, available, granted }) => `${decimal(available)} of ${decimal(granted)} a ${period}`,
@@ -47,13 +47,20 @@ function budgetText({ budget, windows }: Pick<KeyRecord, 'budget' | 'windows'>):
   return parts.join(', ') || '-';
 }
 
+/** Limits of a key or a team beside its budgets: `60 rpm, 8 at once`. */
+function limitText({ rpm, tpm, parallel }: Partial<KeyRecord>): string {
+  const limits = [rpm && `${rpm} rpm`, tpm && `${tpm} tpm`, parallel && `${parallel} at once`];
+  return limits.filter(Boolean).join(', ') || '-';
+}
+
 export const teamTable = tableOf<TeamRecord>({
   NAME: [({ name }) => name, { minWidth: 8 }],
   ACCOUNT: [({ account }) => account, { minWidth: 8, dropOrder: 6 }],
   KEYS: [({ keys }) => String(keys), { dropOrder: 3 }],
   SPENT: [({ spent }) => decimal(spent), { dropOrder: 5 }],
   RESERVED: [({ reserved }) => decimal(reserved), { dropOrder: 2 }],
-  BUDGET: [budgetText, { minWidth: 8, dropOrder: 4 }],
+  'BUDGET LEFT': [budgetText, { minWidth: 8, dropOrder: 4 }],
+  LIMITS: [limitText, { minWidth: 8, dropOrder: 1 }],
   CREATED: [({ createdAt }) => day(createdAt), { dropOrder: 1 }],
   ID: [({ id }) => id, { dropOrder: 0 }],
 });
@@ -67,8 +74,8 @@ export const keyTable = tableOf<KeyRecord>({
   KEY: [({ hint }) => hint, { dropOrder: 3 }],
   STATUS: [({ status }) => status, { dropOrder: 7 }],
   EXPIRES: [({ expiresAt }) => day(expiresAt), { dropOrder: 4 }],
-  RPM: [({ rpm }) => (rpm === null ? '-' : String(rpm)), { dropOrder: 1 }],
-  BUDGET: [budgetText, { minWidth: 8, dropOrder: 5 }],
+  LIMITS: [limitText, { minWidth: 8, dropOrder: 1 }],
+  'BUDGET LEFT': [budgetText, { minWidth: 8, dropOrder: 5 }],
   MODELS: [({ models }) => models?.join(', ') ?? 'all', { minWidth: 8, dropOrder: 0 }],
 });
 

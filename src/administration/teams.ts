@@ -12,7 +12,7 @@ import {
 } from './budget-options.ts';
 import { accountReference, budget, newTeamName, teamReference } from './fields.ts';
 import { accountIdOf, requireAccount, requireTeam } from './find.ts';
-import { nextPage, pageOptions, readPage } from './pages.ts';
+import { pageOptions, readPage, shownPage } from './pages.ts';
 import { type TeamRecord, teamRecords, teamShape } from './records.ts';
 import { teamTable } from './tables.ts';
 
@@ -84,10 +84,7 @@ const listTeams = defineAdminCommand({
     const { items, hasMore } = await readPage(list, page, isKept);
     return { teams: await teamRecords(store, items), hasMore };
   },
-  show: ({ teams, hasMore }) => ({
-    tables: [teamTable(teams)],
-    messages: nextPage(teams, hasMore),
-  }),
+  show: ({ teams, hasMore }) => shownPage(teamTable, teams, hasMore),
 });
 
 const setTeam = defineAdminCommand({

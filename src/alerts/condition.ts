@@ -32,7 +32,10 @@ const MAX_TEXT = 300;
 
 const quoted = (text: string) => JSON.stringify(text.slice(0, MAX_TEXT));
 const percentOf = (share: number) => Math.floor(share * 100 + 1e-9);
-const gigabytes = (bytes: number) => `${(bytes / 1e9).toFixed(bytes < 1e10 ? 2 : 0)} GB`;
+const sizeOf = (bytes: number) =>
+  bytes < 1e9
+    ? `${Math.round(bytes / 1e6)} MB`
+    : `${(bytes / 1e9).toFixed(bytes < 1e10 ? 2 : 0)} GB`;
 
 const again = ({ now, repeat }: Times) => ({ window: '', level: 1, until: now + repeat });
 
@@ -165,7 +168,7 @@ export function diskLow(
 ): Condition {
   return {
     type: 'disk.low',
-    message: `The disk of the data folder of ${quoted(node)} has ${gigabytes(free)} free of ${gigabytes(total)}.`,
+    message: `The disk of the data folder of ${quoted(node)} has ${sizeOf(free)} free of ${sizeOf(total)}.`,
     about: { node },
     figures: { free_bytes: free, total_bytes: total },
     ...{ place: 'settings', subject: `disk/${node}`, isLocal: true },

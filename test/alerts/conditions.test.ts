@@ -52,7 +52,7 @@ const CONDITIONS: readonly (readonly [
   ],
   [
     diskLow({ node: 'a:1', free: 0.5e9, total: 20e9 }, TIMES),
-    'The disk of the data folder of "a:1" has 0.50 GB free of 20 GB.',
+    'The disk of the data folder of "a:1" has 500 MB free of 20 GB.',
     ...(['disk/a:1', 1060] as const),
   ],
   [

@@ -45,7 +45,7 @@ describe.each(adminPlaces<Printed>(resident))('%s', (_, begin) => {
   it('teams are made, changed, listed and removed', async () => {
     const { json, run } = await withAccount(begin);
     const made = await json(
-      ...words`teams create crew --account ci --budget 50`,
+      ...words`teams create crew --account ci --budget 50 --parallel 8`,
       ...['--budget-day', '2.5', '--budget-month', '20', '--time-zone', 'europe/berlin'],
     );
     const window = { timeZone: 'Europe/Berlin', resetsAt: RESETS, reserved: 0, spent: 0 };
@@ -57,6 +57,7 @@ describe.each(adminPlaces<Printed>(resident))('%s', (_, begin) => {
       keys: 0,
       reserved: 0,
       spent: 0,
+      parallel: 8,
       budget: { granted: 50, reserved: 0, spent: 0, available: 50 },
       windows: [
         { period: 'day', ...window, granted: 2.5, available: 2.5 },
@@ -78,7 +79,7 @@ describe.each(adminPlaces<Printed>(resident))('%s', (_, begin) => {
     expect(key).toMatchObject({ team: 'staff', windows: [] });
     expect((await json('teams', 'list')).teams).toEqual([{ ...changed, keys: 1 }]);
     expect((await run('teams', 'list', '--account', 'ci')).out).toMatch(
-      /^NAME .*\nstaff +ci +1 +0 +0 +7 of 7 a week, 20 of 20 a month +\d{4}-\d\d-\d\d +team_\w+\n$/,
+      /^NAME .*\nstaff +ci +1 +0 +0 +7 of 7 a week, 20 of 20 a month +8 at once +\d{4}-\d\d-\d\d +team_\w+\n$/,
     );
     const held = await run('teams', 'remove', made.id);
     expect(held.stderr).toBe('oriel: a key is in the team staff\n');
