@@ -51,7 +51,7 @@ describeWithPostgres('a backup beside PostgreSQL', (server) => {
     const into = join(folder, 'restored');
     const fits = await restore(`--into ${into} --config ${before}`);
     expect([fits.status, fits.stderr]).toEqual([0, '']);
-    expect(fits.out).toContain('1 accounts, 1 keys and 0 tasks; every sum agrees');
+    expect(fits.out).toContain('1 account, 1 key and 0 tasks; every sum agrees');
     for (const how of ['--dry-run', `--into ${into}-2`]) {
       const late = await restore(`${how} --config ${after}`);
       expect(late.status).toBe(1);

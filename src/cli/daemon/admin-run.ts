@@ -28,13 +28,17 @@ export async function runAdmin(
   flags: Flags,
 ): Promise<number> {
   const { options, request, label } = await readAdminInput(command, positionals, flags);
-  const { result, warnings } = await administer(command, request).catch((error: unknown) =>
+  const { result, warnings, isNew } = await administer(command, request).catch((error: unknown) =>
     withoutParam(error, command, label),
   );
   for (const warning of warnings) printStderr(`oriel: warning: ${warning}`);
   const output = command.show(result, options);
   if (readFlags(adminFlags, flags).json) await printJson(result);
-  else await show(output);
+  else {
+    await show(output);
+    // The daemon may have another one, if it was started in another folder.
+    if (isNew) printStderr(`made a new data folder: ${request.dataDir}`);
+  }
   return output.exitCode ?? 0;
 }
 

@@ -8,11 +8,16 @@ import { checkDataFolder } from '../../store/data-folder.ts';
 import { openStore } from '../../store/drivers/open.ts';
 import { UpstreamClient } from '../../upstream/client.ts';
 import { type CommandInput, readFlags, usageFailure } from '../command/command.ts';
-import { counted, print, printJson, printStderr } from '../terminal/terminal.ts';
+import {
+  counted,
+  countedRecords,
+  humanBytes,
+  print,
+  printJson,
+  printStderr,
+} from '../terminal/terminal.ts';
 import { adminFlags, backupFlags, restoreFlags } from './daemon-flags.ts';
 import '../../text/built-in-dialects.ts';
-
-const megabytes = (bytes: number) => `${(bytes / 1e6).toFixed(1)} MB`;
 
 /** The configuration that flags name. With `--data` it may be missing or invalid. */
 function settingsOf(config: string | undefined, data: string | undefined) {
@@ -51,8 +56,8 @@ export async function backup({ positionals, flags }: CommandInput, program: stri
     if (json) await printJson(report);
     else {
       const { place, files, bytes, copiedFiles, copiedBytes, removed } = report;
-      const all = `${counted(files, 'file')}, ${megabytes(bytes)}`;
-      await print(`${place}: ${all}; copied ${copiedFiles} of them, ${megabytes(copiedBytes)}\n`);
+      const all = `${counted(files, 'file')}, ${humanBytes(bytes)}`;
+      await print(`${place}: ${all}; copied ${copiedFiles} of them, ${humanBytes(copiedBytes)}\n`);
       for (const name of removed) printStderr(`removed ${name}`);
     }
     return 0;
@@ -112,11 +117,11 @@ function sentenceOf(
   { name, files, bytes, audit, driver, faults }: Awaited<ReturnType<typeof restoreBackup>>,
   verb: string,
 ): string {
-  const written = `${name}: ${verb} ${counted(files, 'file')}, ${megabytes(bytes)}; every hash agrees`;
+  const written = `${name}: ${verb} ${counted(files, 'file')}, ${humanBytes(bytes)}; every hash agrees`;
   if (driver === 'postgres' && audit === null) {
     return `${written}; the records are in the backup of the database: --config compares a restored one`;
   }
   if (audit === null) return written;
-  const counts = `${audit.accounts} accounts, ${audit.keys} keys and ${audit.tasks} tasks`;
-  return `${written}; ${counts}; ${faults.length === 0 ? 'every sum agrees' : 'sums differ'}`;
+  const sums = faults.length === 0 ? 'every sum agrees' : 'sums differ';
+  return `${written}; ${countedRecords(audit)}; ${sums}`;
 }

@@ -33,6 +33,8 @@ export interface AdminRequest {
 interface Outcome {
   readonly result: object;
   readonly warnings: readonly string[];
+  /** Whether the command made the data folder. */
+  readonly isNew?: boolean;
 }
 
 /** Milliseconds for another process to release the store, or to start to answer requests. */
@@ -51,9 +53,8 @@ export async function administer(command: AdminCommand, request: AdminRequest): 
   const directory = join(dataDir, 'store');
   const has = (name: string) => !isMissing(join(directory, name));
   const isFolder = store?.driver !== 'postgres';
-  if (isFolder && !command.createsStore && isMissing(directory)) {
-    throw noStore(`${dataDir}: there is no store of Oriel`);
-  }
+  const isNew = isFolder && isMissing(directory);
+  if (isNew && !command.createsStore) throw noStore(`${dataDir}: there is no store of Oriel`);
   await checkDataFolder(dataDir);
   // Of a folder, and of a node over a database.
   const [isStore, isNode] = [has('store.json'), has('node')];
@@ -68,7 +69,7 @@ export async function administer(command: AdminCommand, request: AdminRequest): 
   if (!isFolder && isStore && !isNode && !request.isOwnFolder) throw twoStores(dataDir, store);
   return retryWhileLocked(LOCK_TIMEOUT_MS, async () => {
     const local = await runLocally(command, request, directory);
-    if (!(local instanceof Failure)) return local;
+    if (!(local instanceof Failure)) return { ...local, isNew };
     // A daemon that starts or stops holds the lock without an endpoint; a command releases it soon.
     const remote = await runRemotely(command, request);
     if (remote) return remote;

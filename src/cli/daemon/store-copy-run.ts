@@ -7,7 +7,7 @@ import { openStore } from '../../store/drivers/open.ts';
 import { checkIntegrity, type IntegrityReport } from '../../store/integrity.ts';
 import type { Store } from '../../store/store.ts';
 import { type Flags, readFlags, usageFailure } from '../command/command.ts';
-import { print, printJson, printStderr } from '../terminal/terminal.ts';
+import { countedRecords, print, printJson, printStderr } from '../terminal/terminal.ts';
 import { storeCopyFlags } from './daemon-flags.ts';
 import { noStore } from './store-access.ts';
 
@@ -31,9 +31,8 @@ export async function runStoreCopy(flags: Flags): Promise<number> {
       const { granted, spent } = credits;
       if (json) await printJson({ ...after, ...credits, faults });
       else if (faults.length === 0) {
-        const counts = `${after.accounts} accounts, ${after.keys} keys and ${after.tasks} tasks`;
         const sums = `${granted} credits granted, ${spent} spent; every sum agrees`;
-        await print(`copied ${counts}; ${sums}\n`);
+        await print(`copied ${countedRecords(after)}; ${sums}\n`);
       }
       for (const fault of faults) printStderr(`oriel: ${fault}`);
       return faults.length > 0 ? 1 : 0;

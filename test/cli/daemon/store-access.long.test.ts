@@ -20,8 +20,10 @@ let data: string;
 
 beforeEach(async () => {
   data = temporaryFolder();
-  const { status } = await resident(words`accounts create ci --data ${data}`);
-  expect(status).toBe(0);
+  expect(await resident(words`accounts create ci --data ${data}`)).toMatchObject({
+    status: 0,
+    stderr: expect.stringContaining(`made a new data folder: ${data}`),
+  });
 });
 
 const hold = () => openStore({ directory: join(data, 'store') });
