@@ -79,7 +79,7 @@ describeConsole('providers and models', ({ daemon, open, post, check, allow }) =
     const alert = dialog.getByRole('alert');
     const refused: readonly (readonly [name: string, url: string, message: string])[] = [
       ['far', 'http://127.0.0.1:1/v1', 'connection refused; check the address'],
-      ['secure', `${secure.url}/v1`, 'its certificate is signed by itself'],
+      ['secure', `${secure.url}/v1`, 'its certificate is self-signed'],
       ['listless', `${listless.url}/v1`, 'listless failed: status 404: no route /v1/models'],
       ['-bad', `${good.url}/v1`, 'name: expected letters, digits'],
       ['metadata', 'http://169.254.169.254/v1', 'cloud metadata'],

@@ -89,12 +89,12 @@ describeConsole(
       await page.getByRole('row', { name: /404|400/ }).waitFor();
       await post('v1/admin/accounts/set-bodies', { name: 'owner', bodies: 'all' });
       const messages = [{ role: 'user', content: 'Why is the sky blue?' }];
-      await page.getByLabel('Search').fill('sandbox-ch');
+      await page.getByLabel('Search').fill('sandbox-');
       await page.keyboard.press('Enter');
       const rows = page.getByRole('button', { name: /details of req_/ });
       await rows.first().waitFor();
       const before = await rows.first().getAttribute('aria-label');
-      const sent = await post('v1/chat/completions', { model: 'sandbox-chat', messages });
+      const sent = await post('v1/chat/completions', { model: 'sandbox-reasoner', messages });
       const id = sent.headers.get('x-request-id')!;
       expect(before).not.toContain(id);
       await page.getByRole('button', { name: new RegExp(id) }).click();
@@ -105,7 +105,7 @@ describeConsole(
         .waitFor();
       await drawer
         .getByRole('region', { name: 'Answer' })
-        .getByText(/You said: Why is/)
+        .getByText(/pretends to reason about[\s\S]*You said: Why is/)
         .waitFor();
       await check(page, 'request-bodies');
       await drawer.getByRole('button', { name: 'Open in Chat' }).click();
@@ -199,6 +199,7 @@ describeConsole(
       },
       models: {
         'sandbox-chat': { type: 'text', routes: [{ provider: 'sandbox', model: 'chat' }] },
+        'sandbox-reasoner': { type: 'text', routes: [{ provider: 'sandbox', model: 'reasoner' }] },
         broken: { type: 'text', routes: [{ provider: 'broken', model: 'gpt' }] },
       },
     },

@@ -1,7 +1,8 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { FieldControl } from './field-control.tsx';
-import type { Files, FormField, Values } from './form-field.ts';
+import { type Files, type FormField, placeOf, type Values } from './form-field.ts';
+import { open } from './navigation.tsx';
 
 /** Moves the focus to the first field with a fault, once the faults are rendered. */
 export function focusFault(form: HTMLElement): void {
@@ -68,6 +69,18 @@ export function FormFields(props: FormFieldsProps) {
 interface FilterFieldsProps extends Pick<FormFieldsProps, 'fields' | 'values' | 'onValues'> {
   readonly legend?: string;
   readonly children?: ComponentChildren;
+}
+
+interface ListFiltersProps extends Omit<FilterFieldsProps, 'onValues'> {
+  /** Path of the view. */
+  readonly view: string;
+}
+
+/** Filters of a list, whose values are the query of its address. */
+export function ListFilters({ view, values, ...rest }: ListFiltersProps) {
+  const onValues = (changed: Values) =>
+    open(placeOf(view, { ...values, ...changed }), { replace: true });
+  return <FilterFields {...{ values, onValues, ...rest }} />;
 }
 
 /** The fields above a list that choose what it shows. */

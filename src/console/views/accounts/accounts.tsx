@@ -1,7 +1,6 @@
 import { useEffect } from 'preact/hooks';
 import { Button } from '../../components/button.tsx';
-import { placeOf } from '../../components/form-field.ts';
-import { FilterFields } from '../../components/form-fields.tsx';
+import { ListFilters } from '../../components/form-fields.tsx';
 import { formatCredits } from '../../components/format.ts';
 import { PagedTable } from '../../components/list.tsx';
 import { open, type ViewProps } from '../../components/navigation.tsx';
@@ -63,7 +62,8 @@ export default function Accounts({ place, session }: ViewProps) {
         <h2>API keys</h2>
         <Button onClick={() => act(newKey(names, chosen))}>New key</Button>
       </div>
-      <FilterFields
+      <ListFilters
+        view="accounts"
         legend="Which keys are shown"
         fields={[
           {
@@ -72,7 +72,6 @@ export default function Accounts({ place, session }: ViewProps) {
           },
         ]}
         values={{ account: chosen }}
-        onValues={(filters) => open(placeOf('accounts', filters), { replace: true })}
       />
       <PagedTable
         list={keys}

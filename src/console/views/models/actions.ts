@@ -39,7 +39,7 @@ export const addProvider: Action = {
       label: 'Base URL',
       hint: 'Empty for the service of OpenAI, Anthropic or Google itself.',
     },
-    { name: 'test', label: 'Add it only if it answers a test', value: 'true' },
+    { name: 'test', label: 'Add it only if it answers a test', value: 'true', hint: '' },
     {
       ...{ name: 'model', label: 'Model for the test', isRare: true },
       hint: 'Needed where the provider has no list of models.',
@@ -72,7 +72,7 @@ export function addModel(providers: readonly string[]): Action {
     button: 'Add model',
     text: 'Prices and limits are those of the catalog, where it has the model.',
     fields: [
-      { name: 'provider', value: providers[0] ?? '', choices: providers },
+      { name: 'provider', value: providers[0] ?? '', choices: providers, hint: '' },
       ...named('name', 'model', 'alias', ...PRICES),
       ...rare('type', 'priority', 'dialect', ...ROUTING, ...RARE_PRICES, ...LIMITS),
       ...rare('prices_of', 'credits_per_unit'),

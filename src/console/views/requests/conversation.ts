@@ -19,12 +19,12 @@ function textOf(content: unknown): string {
   if (typeof content === 'string') return content;
   return objects(content)
     .map((part) => {
-      const { text, thinking, content: inner, output, parts, type, name } = part;
+      const { text, thinking, content: inner, output, parts, summary, type, name } = part;
       if (typeof text === 'string') return text;
       if (typeof thinking === 'string') return thinking;
       const called = part['functionCall'] ?? part['input'] ?? part['arguments'];
       if (called !== undefined) return `${name ?? 'call'}(${json(called)})`;
-      return textOf(inner ?? output ?? parts) || `[${type ?? 'part'}]`;
+      return textOf(inner ?? output ?? parts ?? summary) || `[${type ?? 'part'}]`;
     })
     .join('\n');
 }
@@ -40,8 +40,8 @@ const calls = (value: unknown) =>
 function turnsOf(list: unknown, role: string): ShownTurn[] {
   if (typeof list === 'string') return [{ role, text: list }];
   return objects(list).map((one) => {
-    const { content, parts, tool_calls: called } = one;
-    const text = [textOf(content ?? parts ?? [one]), calls(called ?? [])]
+    const { content, parts, tool_calls: called, reasoning_content: reasoning = '' } = one;
+    const text = [String(reasoning), textOf(content ?? parts ?? [one]), calls(called ?? [])]
       .filter(Boolean)
       .join('\n');
     return { role: String(one['role'] ?? one['type'] ?? role), text };

@@ -3,8 +3,8 @@ import type { RequestRecord } from '../../../store/requests/record.ts';
 import { useList } from '../../api/list.ts';
 import { Button } from '../../components/button.tsx';
 import { Checkbox } from '../../components/field.tsx';
-import { filtersOf, placeOf } from '../../components/form-field.ts';
-import { FilterFields } from '../../components/form-fields.tsx';
+import { filtersOf } from '../../components/form-field.ts';
+import { ListFilters } from '../../components/form-fields.tsx';
 import {
   formatCredits,
   formatDuration,
@@ -13,7 +13,7 @@ import {
   formatTime,
 } from '../../components/format.ts';
 import { PagedTable } from '../../components/list.tsx';
-import { open, type ViewProps } from '../../components/navigation.tsx';
+import type { ViewProps } from '../../components/navigation.tsx';
 import { FromProgram } from '../../components/snippets.tsx';
 import { Empty } from '../../components/states.tsx';
 import { FILTERS, pathOf } from './filters.ts';
@@ -27,15 +27,9 @@ export default function Requests({ place }: ViewProps) {
   return (
     <>
       <h1>Requests</h1>
-      <FilterFields
-        fields={FILTERS}
-        values={filters}
-        onValues={(changed) =>
-          open(placeOf('requests', { ...filters, ...changed }), { replace: true })
-        }
-      >
+      <ListFilters view="requests" fields={FILTERS} values={filters}>
         <Checkbox label="Live" checked={isLive} onChecked={setLive} />
-      </FilterFields>
+      </ListFilters>
       <RequestList key={path} path={path} events={isLive ? pathOf(filters, '/events') : null} />
       <FromProgram what="This list" request={{ method: 'GET', path }} />
     </>

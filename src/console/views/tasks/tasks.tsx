@@ -1,11 +1,11 @@
 import { useEffect } from 'preact/hooks';
 import { useList } from '../../api/list.ts';
 import { hasEnded, TASKS, type Task } from '../../api/tasks.ts';
-import { filtersOf, placeOf, type Values } from '../../components/form-field.ts';
-import { FilterFields } from '../../components/form-fields.tsx';
+import { filtersOf, type Values } from '../../components/form-field.ts';
+import { ListFilters } from '../../components/form-fields.tsx';
 import { formatCredits, formatDuration } from '../../components/format.ts';
 import { PagedTable } from '../../components/list.tsx';
-import { Link, open, type ViewProps } from '../../components/navigation.tsx';
+import { Link, type ViewProps } from '../../components/navigation.tsx';
 import { FromProgram } from '../../components/snippets.tsx';
 import { Empty } from '../../components/states.tsx';
 import { TaskState, Thumbnail } from '../../components/task-files.tsx';
@@ -32,13 +32,7 @@ function TaskTable({ query }: { readonly query: URLSearchParams }) {
       <p class="muted">
         Images, video and audio are made in the background. This list follows them as they change.
       </p>
-      <FilterFields
-        fields={FILTERS}
-        values={filters}
-        onValues={(changed) =>
-          open(placeOf('tasks', { ...filters, ...changed }), { replace: true })
-        }
-      />
+      <ListFilters view="tasks" fields={FILTERS} values={filters} />
       <List key={path} path={path} filters={filters} />
       <FromProgram what="This list" request={{ method: 'GET', path }} />
     </>
