@@ -123,7 +123,7 @@ export class SecretKeys {
     if (!key) {
       const what = this.isEmpty ? 'is missing' : `does not have the key ${keyId}`;
       throw unreadable(
-        `${this.#file} ${what}, so that the API key cannot be decrypted; restore the file, or enter the API key again with oriel providers set`,
+        `${this.#file} ${what}, so the API key cannot be decrypted; restore the file, or enter the API key again with oriel providers set`,
       );
     }
     try {

@@ -58,10 +58,10 @@ test.each([
   expect(JSON.stringify(report)).not.toMatch(/sk-|SECRET/);
 });
 
-it('says that a certificate is signed by itself', async () => {
+it('says that a certificate is self-signed', async () => {
   const { url } = await selfSignedProvider(['gpt-5']);
   const report = await run({ kind: 'openai', baseUrl: `${url}/v1` });
-  expect(report.fault).toContain('its certificate is signed by itself');
+  expect(report.fault).toContain('its certificate is self-signed');
   expect(report.advice).toContain('NODE_EXTRA_CA_CERTS');
 });
 

@@ -287,7 +287,7 @@ describe('timeouts', () => {
     for (const id of ['closed', 'nowhere']) {
       const response = await ask(gateway().daemon, id);
       expect(response.status).toBe(502);
-      const why = id === 'closed' ? 'connection refused' : 'its name is not known';
+      const why = id === 'closed' ? 'connection refused' : 'its host name is not known';
       expect((await read(response)).error).toMatchObject({
         type: 'network_error',
         // Addresses of upstreams are not disclosed to clients.

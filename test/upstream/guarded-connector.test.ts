@@ -109,7 +109,7 @@ describe('a request with a policy for public addresses', () => {
     await expect(open('http://name.example/', guarded, by)).rejects.toMatchObject({
       type: 'network_error',
       code: 'unreachable',
-      message: 'name.example cannot be reached: its name is not known',
+      message: 'name.example cannot be reached: its host name is not known',
     });
   });
 });
