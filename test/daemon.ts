@@ -270,3 +270,9 @@ export function launchDaemon({
     },
   };
 }
+
+/** Megabytes of memory that the daemon has. */
+export function residentMegabytes({ child }: TestDaemon): number {
+  const status = readFileSync(`/proc/${child.pid}/status`, 'latin1');
+  return Number(/^VmRSS:\s+(\d+)/m.exec(status)![1]) / 1024;
+}

@@ -68,6 +68,17 @@ export function residentCommand(execArgv: readonly string[] = []): Command {
   };
 }
 
+/** Administers a running daemon as its operator would. @returns what the command prints */
+export function administrator(daemon: () => { readonly data: string }) {
+  const command = residentCommand();
+  return async (...args: string[]): Promise<string> => {
+    const run = await command([...args, '--data', daemon().data]);
+    expect(run.stderr, args.join(' ')).not.toMatch(/^oriel: /m);
+    expect(run.status).toBe(0);
+    return run.out.trim();
+  };
+}
+
 function startResident(key: string, execArgv: readonly string[]): Resident {
   const child = fork(join(ROOT, 'test', 'resident-process.mjs'), {
     serialization: 'advanced',

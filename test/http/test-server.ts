@@ -28,12 +28,7 @@ import { SINGLE_NODE } from '../../src/store/nodes.ts';
 import type { Store } from '../../src/store/store.ts';
 import { TextThreads } from '../../src/threads/text-threads.ts';
 import { UpstreamClient } from '../../src/upstream/client.ts';
-
-interface Line {
-  readonly level: string;
-  readonly msg: string;
-  readonly [field: string]: unknown;
-}
+import type { LogLine } from '../daemon.ts';
 
 export interface TestServer {
   readonly url: string;
@@ -49,7 +44,7 @@ export interface TestServer {
   /** Names of the files on its spool. */
   files(): string[];
   /** Log lines. */
-  readonly log: readonly Line[];
+  readonly log: readonly LogLine[];
   metrics(): Promise<string>;
   /** Waits until no client is connected. */
   disconnected(): Promise<void>;
@@ -115,10 +110,10 @@ export async function startServer({
   const metrics = new Metrics();
   addPoolMetrics(metrics, threads, textThreads);
   addStoreMetrics(metrics, store);
-  const log: Line[] = [];
+  const log: LogLine[] = [];
   const sink = new Writable({
     write(chunk, _encoding, done) {
-      log.push(JSON.parse(String(chunk)) as Line);
+      log.push(JSON.parse(String(chunk)) as LogLine);
       done();
     },
   });

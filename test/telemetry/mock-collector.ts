@@ -52,6 +52,10 @@ export const refuse =
 
 export const hang: Reply = () => {};
 
+/** The span of a media task. */
+export const taskSpan = (spans: readonly Span[], id: string) =>
+  spans.find(({ attributes }) => attributes['oriel.task.id'] === id);
+
 export async function startMockCollector(port = 0): Promise<MockCollector> {
   const spans: Span[] = [];
   const metrics = new Map<string, readonly DataPoint[]>();

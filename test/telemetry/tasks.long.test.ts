@@ -1,6 +1,6 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { succession } from '../media/tasks/restart.ts';
-import { type Span, startMockCollector } from './mock-collector.ts';
+import { startMockCollector, taskSpan } from './mock-collector.ts';
 
 const [SERVER, CLIENT, ERROR] = [2, 3, 2];
 const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
@@ -8,9 +8,6 @@ const PARENT = '00f067aa0ba902b7';
 const HEADERS = { 'content-type': 'application/json', traceparent: `00-${TRACE}-${PARENT}-01` };
 const POST = 'POST /images/generations';
 const PROMPT = 'a lighthouse that no span shows';
-
-const taskSpan = (spans: readonly Span[], id: string) =>
-  spans.find(({ attributes }) => attributes['oriel.task.id'] === id);
 
 it('a task has one trace with its attempts, also those of a process that was killed', async () => {
   const collector = await startMockCollector();

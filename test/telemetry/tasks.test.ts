@@ -1,13 +1,10 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { succession } from '../media/tasks/restart.ts';
-import { type Span, startMockCollector } from './mock-collector.ts';
+import { startMockCollector, taskSpan } from './mock-collector.ts';
 
 const [SERVER, ERROR] = [2, 2];
 const POST = 'POST /images/generations';
 const PROMPT = 'a lighthouse that no span shows';
-
-const taskSpan = (spans: readonly Span[], id: string) =>
-  spans.find(({ attributes }) => attributes['oriel.task.id'] === id);
 
 it('tasks that fail have error spans and log lines, and batches of images spans', async () => {
   const collector = await startMockCollector();

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { OWNER_KEY, sharedDaemon } from '../../daemon.ts';
-import { residentCommand } from '../../resident.ts';
+import { administrator } from '../../resident.ts';
 
-const resident = residentCommand();
 const daemon = sharedDaemon({ config: { owner: { credits: 100 } } });
+const administer = administrator(daemon);
 
 interface Answer {
   readonly status: number;
@@ -15,14 +15,6 @@ async function call(key: string, path: string, body?: object): Promise<Answer> {
   const response = await daemon().send(path, body, { key });
   const retryAfter = response.headers.get('retry-after');
   return { status: response.status, retryAfter, body: (await response.json()) as Answer['body'] };
-}
-
-/** Administers the running daemon as its operator would. */
-async function administer(...args: string[]): Promise<string> {
-  const run = await resident([...args, '--data', daemon().data]);
-  expect(run.stderr, args.join(' ')).not.toMatch(/^oriel: /m);
-  expect(run.status).toBe(0);
-  return run.out.trim();
 }
 
 let accounts = 0;

@@ -1,7 +1,6 @@
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { OWNER_KEY, startDaemon, type TestDaemon } from '../../daemon.ts';
+import { OWNER_KEY, residentMegabytes, startDaemon } from '../../daemon.ts';
 import { until } from '../../fixtures/until.ts';
 import { gate } from '../../gate.ts';
 import { account } from '../../text/account.ts';
@@ -302,11 +301,6 @@ it('a flood on one connection starves no other client', async () => {
   flood.web.terminate();
   held.open();
 });
-
-function residentMegabytes({ child }: TestDaemon): number {
-  const status = readFileSync(`/proc/${child.pid}/status`, 'latin1');
-  return Number(/^VmRSS:\s+(\d+)/m.exec(status)![1]) / 1024;
-}
 
 describe('a daemon of its own', () => {
   const start = async (sockets: object) => {

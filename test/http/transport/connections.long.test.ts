@@ -1,7 +1,7 @@
 import { once } from 'node:events';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { sharedDaemon, startDaemon, type TestDaemon } from '../../daemon.ts';
+import { residentMegabytes, sharedDaemon, startDaemon } from '../../daemon.ts';
 import { photo } from '../../fixtures/images.ts';
 import { until } from '../../fixtures/until.ts';
 import { RawClient } from '../raw-client.ts';
@@ -10,12 +10,6 @@ import { RawClient } from '../raw-client.ts';
 const DOCUMENT = '/openapi.json';
 
 const get = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: oriel\r\n\r\n`;
-
-/** Megabytes of memory that the daemon has. */
-function residentMegabytes({ child }: TestDaemon): number {
-  const status = readFileSync(`/proc/${child.pid}/status`, 'latin1');
-  return Number(/^VmRSS:\s+(\d+)/m.exec(status)![1]) / 1024;
-}
 
 describe('a connection whose client never reads', () => {
   const daemon = sharedDaemon({

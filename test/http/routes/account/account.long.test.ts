@@ -2,23 +2,15 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import type { KeyRecord } from '../../../../src/administration/records.ts';
 import { sharedDaemon } from '../../../daemon.ts';
-import { residentCommand } from '../../../resident.ts';
+import { administrator } from '../../../resident.ts';
 
-const resident = residentCommand();
 const daemon = sharedDaemon({ config: { owner: { credits: 12.5 } } });
+const administer = administrator(daemon);
 
 async function get(path: string, key?: string) {
   const init = key === undefined ? {} : { headers: { authorization: `Bearer ${key}` } };
   const response = await daemon().request(path, init);
   return { status: response.status, body: (await response.json()) as Record<string, unknown> };
-}
-
-/** Administers the running daemon as its operator would. */
-async function administer(...args: string[]): Promise<string> {
-  const run = await resident([...args, '--data', daemon().data]);
-  expect(run.stderr, args.join(' ')).not.toMatch(/^oriel: /m);
-  expect(run.status).toBe(0);
-  return run.out.trim();
 }
 
 describe('GET /v1/account', () => {
