@@ -45,7 +45,8 @@ const list = defineAdminCommand({
     return { alerts: alerts.map((alert) => ({ ...alert, at: Math.round(alert.at / 1000) })) };
   },
   show: ({ alerts }) => ({
-    tables: [alertTable(alerts)],
+    // Without columns a message is not cut.
+    tables: [{ rows: alertTable(alerts).rows }],
     messages: alerts.length === 0 ? ['no alerts yet'] : [],
   }),
 });

@@ -80,7 +80,8 @@ const showRequest = defineAdminCommand({
   show: ({ timeline, bodies, ...request }) => ({
     tables: [
       { rows: Object.entries(request).flatMap(([name, value]) => rowsOf(name, value)) },
-      ...(timeline.length === 0 ? [] : [attemptTable(timeline)]),
+      // Without columns a provider's message is not cut.
+      ...(timeline.length === 0 ? [] : [{ rows: attemptTable(timeline).rows }]),
     ],
     ...(bodies && { value: `${bodies.request}\n${bodies.answer ?? ''}` }),
   }),
@@ -119,7 +120,7 @@ const attemptTable = tableOf<RequestAttempt>({
     { minWidth: 8 },
   ],
   RESULT: [({ error }) => error ?? 'ok', {}],
-  MESSAGE: [({ message }) => message ?? '', { minWidth: 10 }],
+  MESSAGE: [({ message }) => message ?? '', {}],
 });
 
 const removeRequests = defineAdminCommand({
