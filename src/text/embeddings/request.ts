@@ -113,12 +113,16 @@ export function inputTokensOf(items: readonly Item[], window: number): Estimate 
   let likely = 0;
   let most = 0;
   for (const item of items) {
-    const bytes = typeof item === 'string' ? Buffer.byteLength(item) : item.length;
-    likely += Math.min(
-      typeof item === 'string' ? Math.ceil(bytes / BYTES_PER_TOKEN) : bytes,
-      window,
-    );
-    most += Math.min(bytes + ADDED_TOKENS, window);
+    const isText = typeof item === 'string';
+    const one = isText ? textTokensOf(Buffer.byteLength(item), window) : null;
+    likely += one?.likely ?? Math.min(item.length, window);
+    most += one?.most ?? Math.min(item.length + ADDED_TOKENS, window);
   }
   return { likely, most };
 }
+
+/** Tokens of one text of a number of bytes. */
+export const textTokensOf = (bytes: number, window: number): Estimate => ({
+  likely: Math.min(Math.ceil(bytes / BYTES_PER_TOKEN), window),
+  most: Math.min(bytes + ADDED_TOKENS, window),
+});

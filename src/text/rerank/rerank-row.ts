@@ -3,7 +3,7 @@ import { tryParseJson } from '../../schema/json.ts';
 import { countOf, listOf, objectOf } from '../../schema/untrusted.ts';
 import { answerId } from '../../store/answer-identity.ts';
 import { invalidAnswer } from '../dialects/answer-errors.ts';
-import { inputTokensOf } from '../embeddings/request.ts';
+import { textTokensOf } from '../embeddings/request.ts';
 import { vectorOf, wordsOf } from '../embeddings/sandbox.ts';
 import type { Estimate, Row, RowAnswer, RowFormat } from '../rows/row.ts';
 import { countTokens } from '../sandbox/tokens.ts';
@@ -87,7 +87,8 @@ export const rerankRow: Row<RerankRequest, Ranking> = {
   decode: decodeRerank,
   estimate({ query, texts }, { contextWindow: window = Infinity }) {
     // Rerankers read the query with each document.
-    const pairs = texts.map((text) => inputTokensOf([`${query}\n${text}`], window));
+    const asked = Buffer.byteLength(`${query}\n`);
+    const pairs = texts.map((text) => textTokensOf(asked + Buffer.byteLength(text), window));
     const sum = (by: keyof Estimate) => pairs.reduce((total, one) => total + one[by], 0);
     return { tokens: { likely: sum('likely'), most: sum('most') }, searches: searchesOf(pairs) };
   },
@@ -102,7 +103,8 @@ export const rerankRow: Row<RerankRequest, Ranking> = {
       const score = vector.reduce((sum, one, at) => sum + one * asked[at]!, 0);
       return { index, score: Math.max(0, Math.min(1, Math.fround(score))) };
     });
-    const tokens = texts.reduce((sum, text) => sum + countTokens(`${query}\n${text}`), 0);
+    const ofQuery = texts.length * countTokens(query);
+    const tokens = texts.reduce((sum, text) => sum + countTokens(text), ofQuery);
     return { results: best(results, topN), model, tokens, searches: 1 };
   },
   write({ results }, { documents }, model, { tokens, searches }) {

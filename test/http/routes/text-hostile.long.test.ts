@@ -45,6 +45,7 @@ const gateway = gatewayDaemon((url) => {
     models: {
       ...models,
       'sandbox-chat': sandbox('chat', {}),
+      'sandbox-rerank': { ...sandbox('rerank', { price: {} }), type: 'rerank' },
       'sandbox-reasoner': sandbox('reasoner', { reasoning: REASONS }),
     },
   };
@@ -702,6 +703,13 @@ describe('little text that asks for much work', () => {
     expect(upstream.only().text).not.toMatch(/rs_|fc_/);
   });
 
+  it('reads a long query once for all documents', async () => {
+    const body = { model: 'sandbox-rerank', query: 'word '.repeat(200_000), top_n: 1 };
+    const ranked = await ask({ ...body, documents: many(1000, String) }, '/v1/rerank');
+    // A word and its space are one token; a document is another.
+    expect(ranked.usage.total_tokens).toBe(1000 * 200_001);
+  });
+
   it('chooses among at most millions of pairs of tools', async () => {
     const tools = many(512, (id) => ({ type: 'mcp', server_label: `s${id}` }));
     const tool_choice = { type: 'allowed_tools', mode: 'auto', tools };
@@ -729,7 +737,7 @@ describe('little text that asks for much work', () => {
     const { daemon, upstream } = gateway();
     const held = gate();
     upstream.play({ ...GOOD, before: held.passed });
-    const key = await newKey(daemon, 'background');
+    const key = await newKey(daemon, 'background', { credits: '1000000' });
     const body = { model: modelTo('responses'), input: 'Hello', background: true };
     const all = await Promise.all(many(150, () => send(daemon, 'responses', body, { key })));
     held.open();
