@@ -154,7 +154,7 @@ describe('an image request', () => {
       'input_images',
       /expected a list of at most 16 URLs, received "https/,
     ],
-    ['native', { input_images: Array(17).fill('data:') }, 'input_images', /received a list$/],
+    ['native', { input_images: Array(17).fill('data:') }, 'input_images', /received a list of 17$/],
     [
       'native',
       { input_images: ['data:', null] },
