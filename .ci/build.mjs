@@ -1,10 +1,10 @@
 // Builds dist/: own code in bundles, because the daemon loads 600 modules and loading them one by one takes
 // longer than everything else at its start. Packages of `dependencies` stay outside, at the versions that are installed.
 import { chmodSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { basename, dirname, join, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build, context } from 'esbuild';
-import * as yaml from 'yaml';
 import { consoleOptions } from './console.mjs';
 import { mergeChunks } from './merge-chunks.mjs';
 
@@ -58,17 +58,20 @@ const requiredPackages = {
     });
   },
 };
-/** Evaluates `yaml` when it is first used: a daemon without a configuration file and most commands never do. */
-const lateYaml = {
-  name: 'late-yaml',
+/**
+ * Evaluates packages in CommonJS when they are first used: a daemon without a configuration file and most commands use
+ * no `yaml`, and most daemons are never asked for the document of the API.
+ */
+const latePackages = {
+  name: 'late-packages',
   setup({ onResolve, onLoad }) {
-    onResolve({ filter: /^yaml$/ }, ({ kind }) =>
-      kind === 'import-statement' ? { path: 'yaml', namespace: 'late' } : undefined,
+    onResolve({ filter: /^(yaml|@fastify\/swagger)$/ }, ({ path, kind }) =>
+      kind === 'import-statement' ? { path, namespace: 'late' } : undefined,
     );
     onLoad({ filter: /./, namespace: 'late' }, ({ path }) => {
       const define = (name) =>
         `${name}: { enumerable: true, get: () => require('${path}').${name} }`;
-      const names = Object.keys(yaml);
+      const names = Object.keys(createRequire(import.meta.url)(path));
       return {
         contents: `Object.defineProperties(exports, { ${names.map(define)} })`,
         resolveDir: '.',
@@ -88,7 +91,7 @@ const modules = {
   format: 'esm',
   bundle: true,
   splitting: true,
-  plugins: [withoutData, withoutYaml, lateYaml, requiredPackages],
+  plugins: [withoutData, withoutYaml, latePackages, requiredPackages],
   // Packages of devDependencies that src imports become part of the bundles: an installation would get 40 MB more.
   external: Object.keys(dependencies),
   // CommonJS among them requires modules of Node.

@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
+import { fastifySwagger } from '@fastify/swagger';
 import { toJsonSchema } from '@valibot/to-json-schema';
 import {
+  type FastifyBaseLogger,
   type FastifyInstance,
   type FastifyReply,
   type FastifyRequest,
@@ -8,6 +10,7 @@ import {
   type RouteOptions,
 } from 'fastify';
 import type * as v from 'valibot';
+import { rethrowAfter } from '../../flow.ts';
 import { addEndpoint, SCHEMA_CONTROLLER } from '../request/endpoint.ts';
 import { errorBody, jsonLine } from '../responses/errors.ts';
 import { matchesTag } from '../responses/range.ts';
@@ -92,21 +95,36 @@ export function collectRoutes(
   });
   let send: Promise<SendDocument> | undefined;
   return () => {
-    send ??= documentOf(routes, version).then((document) => {
-      const servers = url && { servers: [{ url: url() }] };
-      return documentSender(jsonLine({ ...document, ...servers }));
-    });
+    send ??= documentOf(routes, version, server.log)
+      .then((document) => {
+        const servers = url && { servers: [{ url: url() }] };
+        return documentSender(jsonLine({ ...document, ...servers }));
+      })
+      .catch(
+        rethrowAfter(() => {
+          send = undefined;
+        }),
+      );
     return send;
   };
 }
 
-/** The document of routes, from a server of its own: most daemons are never asked for it. */
-async function documentOf(routes: readonly RouteOptions[], version: string): Promise<object> {
-  const { default: swagger } = await import('@fastify/swagger');
-  const server = fastify({ exposeHeadRoutes: false, schemaController: SCHEMA_CONTROLLER });
+/**
+ * The document of routes, from a server of its own: most daemons are never asked for it.
+ *
+ * @param loggerInstance without which Fastify would load one, for which there may be no descriptor
+ */
+async function documentOf(
+  routes: readonly RouteOptions[],
+  version: string,
+  loggerInstance: FastifyBaseLogger,
+): Promise<object> {
+  const server = fastify({
+    ...{ loggerInstance, exposeHeadRoutes: false, schemaController: SCHEMA_CONTROLLER },
+  });
   // A shared schema: every endpoint refers to it twice, and it lists all error codes.
   server.addSchema({ $id: ERROR_SCHEMA, ...jsonSchemaOf(errorBody, 'output') });
-  await server.register(swagger, {
+  await server.register(fastifySwagger, {
     refResolver: { buildLocalReference: ({ $id }) => String($id) },
     openapi: {
       openapi: '3.1.0',
