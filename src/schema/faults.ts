@@ -87,8 +87,11 @@ export function mismatch(
 ): string {
   const structured = expects === 'an object' || expects === 'a list';
   const what = structured && typeof received === 'string' ? 'a text' : format(received, path);
-  const isCounted = Array.isArray(received) && expects.startsWith('a list of');
-  return expected(expects, isCounted ? `a list of ${received.length}` : what);
+  if (!Array.isArray(received) || !expects.startsWith('a list of')) return expected(expects, what);
+  return expected(
+    expects,
+    received.length === 0 ? 'an empty list' : `a list of ${received.length}`,
+  );
 }
 
 /** The message for an undeclared name, with the most similar declared one if there is one. */

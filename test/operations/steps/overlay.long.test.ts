@@ -357,8 +357,12 @@ describe.skipIf(!HAS_FONTS)('a text', () => {
 });
 
 describe('faults are named before any work', () => {
+  test('neither an image nor a text', async () => {
+    const fault = 'one of --image and --text is required';
+    await expect(runBatch(['overlay'], { 'a.png': base })).rejects.toThrow(fault);
+  });
+
   test.each([
-    [[], '--image'],
     [['--image', 'x.png', '--text', 'x'], '--text'],
     [['--image', logo, '--font', 'Inter'], '--font'],
     [['--image', logo, '--size', '9'], '--size'],

@@ -34,7 +34,7 @@ export const malformedRequests: Attack = {
       const connection = attacker.connection();
       connection.read();
       connection.write(Buffer.from(bytes, 'latin1'));
-      const isClosed = await connection.closes(60_000);
+      const isClosed = await connection.closes(attacker.context.hangTimeout);
       const [status] = connection.statuses;
       const text = `${JSON.stringify(bytes.slice(0, 120))} was answered ${status}`;
       attacker.expect(status !== undefined && expected.includes(status), text);
@@ -59,7 +59,7 @@ export const pipelining: Attack = {
     await Promise.all(connections.map((each) => each.closes(attacker.context.sendTimeout + 8000)));
     for (const connection of connections) {
       connection.read();
-      const isClosed = await connection.closes(60_000);
+      const isClosed = await connection.closes(attacker.context.hangTimeout);
       attacker.expect(isClosed, 'a connection whose client reads nothing stays open');
       const answers = connection.statuses.length;
       attacker.expect(
@@ -86,7 +86,7 @@ export const halfClosed: Attack = {
       connection.socket.end();
     }
     for (const [index, connection] of connections.entries()) {
-      const isClosed = await connection.closes(60_000);
+      const isClosed = await connection.closes(attacker.context.hangTimeout);
       attacker.expect(isClosed, 'a connection closed by its client stays open');
       const [status] = connection.statuses;
       const isAnswered = !isWhole(index) || status === 200 || status === 503 || status === 429;
@@ -110,7 +110,9 @@ export const slowReaders: Attack = {
     );
     await connections[0]!.closes(attacker.context.sendTimeout + 10_000);
     for (const connection of connections) connection.read();
-    const closed = await Promise.all(connections.map((each) => each.closes(60_000)));
+    const closed = await Promise.all(
+      connections.map((each) => each.closes(attacker.context.hangTimeout)),
+    );
     const open = closed.filter((isClosed) => !isClosed).length;
     attacker.expect(open === 0, `${open} unread streams are still open`);
   },
@@ -160,7 +162,7 @@ export const unreadDownloads: Attack = {
       await sleep(PAUSE);
     }
     for (const connection of connections) connection.read();
-    await Promise.all(connections.map((each) => each.closes(60_000)));
+    await Promise.all(connections.map((each) => each.closes(attacker.context.hangTimeout)));
     // A closed download breaks off; one that the server kept open is now read to its end.
     const whole = connections.filter(({ text, bytes }) => {
       return bytes > Number(/content-length: (\d+)/i.exec(text)?.[1] ?? Infinity);
