@@ -410,7 +410,7 @@ describe('faults', () => {
     ['steps:\n  - {}', '2: steps[0].when: expected one of resize'],
     ['steps:\n  - { trim: {}, greyscale: {} }', '2: steps[0].greyscale: expected one step'],
     ['steps: {}', '1: steps: expected a list'],
-    ['outputs: []', '1: outputs: expected a list of 1 to 32 outputs, received a list of 0'],
+    ['outputs: []', '1: outputs: expected a list of 1 to 32 outputs, received an empty list'],
     ['outputs:\n  - { format: webp, formats: [jpeg] }', '2: outputs[0].format: cannot be used'],
     ['outputs:\n  - name: "../x"', '2: outputs[0].name: expected a file name, received a path'],
     ['outputs:\n  - name: "{indeks}"', '2: outputs[0].name: expected {name}'],

@@ -39,7 +39,7 @@ const CHAT = {
 const CHAT_ROWS: readonly Row[] = [
   ['model', 5, "expected a model's name, received 5"],
   ['model', '', "expected a model's name"],
-  ['messages', [], 'expected a list of one message at least, received a list'],
+  ['messages', [], 'expected a list of one message at least, received an empty list'],
   ['messages', 'Hello', 'expected a list of one message at least'],
   ['messages', {}, 'received an object'],
   ['messages[1]', null, 'expected an object, received null'],
@@ -219,7 +219,7 @@ const MESSAGES_ROWS: readonly Row[] = [
   ['max_tokens', 0, 'expected an integer of at least 1, received 0'],
   ['max_tokens', 1.5, 'expected an integer of at least 1, received 1.5'],
   ['messages', undefined, 'is required: a list of one message at least'],
-  ['messages', [], 'expected a list of one message at least, received a list'],
+  ['messages', [], 'expected a list of one message at least, received an empty list'],
   ['messages[0]', 'Hello', 'expected an object, received a text'],
   ['messages[0]', null, 'expected an object, received null'],
   ['messages[0].role', 'tool', 'expected one of user, assistant, system, received "tool"'],
