@@ -52,6 +52,8 @@ describeConsole(
       await submit(page, { 'Budget in credits': '50' }, 'Create key');
       const key = (await dialog.getByText(/^sk-oriel-/).textContent())!.trim();
       await check(page, 'new-key');
+      // The key is shown this once.
+      await page.keyboard.press('Escape');
       await dialog.getByRole('button', { name: 'I have copied it' }).click();
       const headers = { authorization: `Bearer ${key}` };
       const models = () => daemon().request('v1/models', { headers });

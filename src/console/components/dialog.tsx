@@ -6,13 +6,21 @@ interface DialogProps {
   readonly title: string;
   /** Whether it stands at the right, as high as the page. */
   readonly isDrawer?: boolean;
+  /** False where Escape would lose what is shown this once. */
+  readonly closesByEscape?: boolean;
   /** Called for Escape and the button to close; the parent then stops rendering the dialog. */
   readonly onClose: () => void;
   readonly children: ComponentChildren;
 }
 
 /** A modal dialog, open while it is rendered. Focus returns to where it was. */
-export function Dialog({ title, isDrawer = false, onClose, children }: DialogProps) {
+export function Dialog({
+  title,
+  isDrawer = false,
+  closesByEscape = true,
+  onClose,
+  children,
+}: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const id = useId();
   useEffect(() => {
@@ -29,8 +37,10 @@ export function Dialog({ title, isDrawer = false, onClose, children }: DialogPro
       aria-labelledby={id}
       onCancel={(event) => {
         event.preventDefault();
-        onClose();
+        if (closesByEscape) onClose();
       }}
+      // Browsers close a dialog at the second Escape in a row.
+      onClose={onClose}
     >
       <header>
         <h2 id={id}>{title}</h2>

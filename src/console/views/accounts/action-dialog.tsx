@@ -95,7 +95,7 @@ function ActionForm({
 /** A key that was made, which the server keeps nowhere. */
 export function NewKey({ text, onClose }: { readonly text: string; readonly onClose: () => void }) {
   return (
-    <Dialog title="The new key" onClose={onClose}>
+    <Dialog title="The new key" closesByEscape={false} onClose={onClose}>
       <div class="stack">
         <p>It is shown this once: the server keeps only a hash of it. Copy it now.</p>
         <Code label="API key" text={text} />
