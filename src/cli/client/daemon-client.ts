@@ -198,6 +198,9 @@ async function failureOfResponse(
   if (error?.type === 'content_policy' || error?.code === 'content_policy') {
     return failure('content_policy', `the prompt is not allowed${reason}`);
   }
+  if (error?.code === 'model_not_found') {
+    return failure('invalid_request', `${error.message}; \`oriel models\` lists those of your key`);
+  }
   return failure(
     error?.type ?? 'service_error',
     error?.message ?? `${url} answered with status ${status}, and not as a gateway to models does`,

@@ -193,6 +193,7 @@ describe('oriel generate fails with a message and exit code 1', () => {
         { type: 'content_policy', code: 'content_policy', message: 'unsafe', param: 'prompt' },
         'the prompt is not allowed (unsafe)',
       ],
+      [404, { code: 'model_not_found', message: 'no such' }, 'no such; `oriel models` lists those'],
       [400, { type: 'invalid_request', message: 'size: bad\u001b[2J', param: 'size' }, 'size: bad'],
     ];
     const left = [...refusals];
