@@ -22,6 +22,18 @@ const [MAX_OPEN, MAX_BATCHES] = [20, 10_000];
 
 type NewBatch = Pick<BatchBody, 'endpoint' | 'metadata' | 'tags'>;
 
+type BatchOfFile = NewBatch & Pick<BatchBody, 'inputFile'>;
+
+interface BatchKey {
+  readonly kind: BatchKind;
+  readonly id: string;
+}
+
+function tooMany(what: string): Failure {
+  const message = `the account has ${MAX_OPEN} batches that ${what}`;
+  return codedFailure('too_many_tasks', message, { retryAfter: 60 });
+}
+
 /** The batches of all accounts, as their clients create, read and end them. */
 export class Batches {
   readonly #services: BatchServices;
@@ -73,53 +85,46 @@ export class Batches {
     }
   }
 
+  /** Adds a batch after those of the account before it, so that each counts for the next. */
   async #add(
     holder: KeyHolder,
-    { kind, id }: { readonly kind: BatchKind; readonly id: string },
-    batch: NewBatch & Pick<BatchBody, 'inputFile'>,
+    key: BatchKey,
+    batch: BatchOfFile,
+    input: NewAsset,
+  ): Promise<BatchDocument> {
+    const { id } = holder.account;
+    if (this.#checks.waitingOf(id) >= MAX_OPEN) throw tooMany('wait to be checked');
+    const release = await this.#checks.acquire(id);
+    return this.#checkAndAdd(holder, key, batch, input).finally(release);
+  }
+
+  async #checkAndAdd(
+    holder: KeyHolder,
+    { kind, id }: BatchKey,
+    batch: BatchOfFile,
     input: NewAsset,
   ): Promise<BatchDocument> {
     const { store, assets, worker, config } = this.#services;
     const { id: accountId } = holder.account;
-    const tooMany = (what: string) =>
-      codedFailure('too_many_tasks', `the account has ${MAX_OPEN} batches that ${what}`, {
-        retryAfter: 60,
-      });
-    if (this.#checks.waitingOf(accountId) >= MAX_OPEN) throw tooMany('wait to be checked');
-    const release = await this.#checks.acquire(accountId);
-    try {
-      const { documents: newest } = await this.list(kind, accountId, MAX_OPEN);
-      if (newest.filter(({ isOpen }) => isOpen).length === MAX_OPEN)
-        throw tooMany('have not ended');
-      const rules = { endpoint: batch.endpoint, config: config(), holder };
-      const { fault, ranges, total, models } = await checkInput(assets.chunks(input), rules);
-      if (fault !== null && kind === 'message_batch') throw inlineFault(fault);
-      const { now } = store;
-      const body: BatchBody = {
-        ...{
-          ...batch,
-          input,
-          keyId: holder.key.id,
-          fault,
-          ranges,
-          total,
-          segments: [],
-          leases: {},
-        },
-        remote: remoteOf(batch.endpoint, models, config()),
-        ...{ succeeded: 0, failed: 0, expires: now + config().batches.expiry },
-        ...{ status: 'in_progress', outputs: [newId('file'), newId('file')] },
-        ...(fault && { status: 'failed', ranges: [], total: 0, outputs: [null, null], ended: now }),
-      };
-      const expiresAt = fault && now + config().limits.retention;
-      const own = { kind, accountId, id, parent: null, expiresAt, isOpen: fault === null, body };
-      const quota = { count: MAX_BATCHES, bytes: Infinity };
-      const [added] = await store.documents.add([own], quota);
-      worker.wake();
-      return added as BatchDocument;
-    } finally {
-      release();
-    }
+    const { documents: newest } = await this.list(kind, accountId, MAX_OPEN);
+    if (newest.filter(({ isOpen }) => isOpen).length === MAX_OPEN) throw tooMany('have not ended');
+    const rules = { endpoint: batch.endpoint, config: config(), holder };
+    const { fault, ranges, total, models } = await checkInput(assets.chunks(input), rules);
+    if (fault !== null && kind === 'message_batch') throw inlineFault(fault);
+    const { now } = store;
+    const body: BatchBody = {
+      ...{ ...batch, input, keyId: holder.key.id, fault, ranges, total, segments: [], leases: {} },
+      remote: remoteOf(batch.endpoint, models, config()),
+      ...{ succeeded: 0, failed: 0, expires: now + config().batches.expiry },
+      ...{ status: 'in_progress', outputs: [newId('file'), newId('file')] },
+      ...(fault && { status: 'failed', ranges: [], total: 0, outputs: [null, null], ended: now }),
+    };
+    const expiresAt = fault && now + config().limits.retention;
+    const own = { kind, accountId, id, parent: null, expiresAt, isOpen: fault === null, body };
+    const quota = { count: MAX_BATCHES, bytes: Infinity };
+    const [added] = await store.documents.add([own], quota);
+    worker.wake();
+    return added as BatchDocument;
   }
 
   /** @throws Failure 404 `batch_not_found`, also for a batch of another account */
