@@ -113,16 +113,21 @@ export function inputTokensOf(items: readonly Item[], window: number): Estimate 
   let likely = 0;
   let most = 0;
   for (const item of items) {
-    const isText = typeof item === 'string';
-    const one = isText ? textTokensOf(Buffer.byteLength(item), window) : null;
-    likely += one?.likely ?? Math.min(item.length, window);
-    most += one?.most ?? Math.min(item.length + ADDED_TOKENS, window);
+    const one =
+      typeof item === 'string'
+        ? textTokensOf(Buffer.byteLength(item), window)
+        : withinWindow(item.length, item.length, window);
+    likely += one.likely;
+    most += one.most;
   }
   return { likely, most };
 }
 
 /** Tokens of one text of a number of bytes. */
-export const textTokensOf = (bytes: number, window: number): Estimate => ({
-  likely: Math.min(Math.ceil(bytes / BYTES_PER_TOKEN), window),
-  most: Math.min(bytes + ADDED_TOKENS, window),
+export const textTokensOf = (bytes: number, window: number): Estimate =>
+  withinWindow(Math.ceil(bytes / BYTES_PER_TOKEN), bytes, window);
+
+const withinWindow = (likely: number, most: number, window: number): Estimate => ({
+  likely: Math.min(likely, window),
+  most: Math.min(most + ADDED_TOKENS, window),
 });
