@@ -2,7 +2,6 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { codedFailure, Failure } from '../../../failure.ts';
 import { ignoredAdvice, ignoredOptions } from '../../../media/providers/providers.ts';
 import { failureOf } from '../../../media/record.ts';
-import { SPEECH_NAMES } from '../../../media/requests/audio.ts';
 import type { Fields } from '../../../media/requests/fields.ts';
 import type { MediaCall, MediaKind } from '../../../media/task/call.ts';
 import type { StoredResult, TaskRequest } from '../../../media/task/task-request.ts';
@@ -134,6 +133,8 @@ interface Submission extends Pick<MediaCall, 'images' | 'mask'> {
   readonly fields: Fields;
   /** Fields that the endpoint leaves out. */
   readonly ignored: readonly string[];
+  /** The endpoint's names of fields that have other names in a task. */
+  readonly fieldNames?: Readonly<Record<string, string>>;
 }
 
 /** Creates the task of a request, and names to its client what is left out. @throws Failure */
@@ -141,7 +142,7 @@ export async function submitMedia(
   context: AppContext,
   request: FastifyRequest,
   reply: FastifyReply,
-  { ignored, ...submission }: Submission,
+  { ignored, fieldNames = {}, ...submission }: Submission,
 ): Promise<Task> {
   const { media, publicUrl, config } = context;
   const { holder } = request;
@@ -152,8 +153,6 @@ export async function submitMedia(
     ...trace,
   });
   request.task = task;
-  const fieldNames: Readonly<Record<string, string>> =
-    submission.kind === 'speech' ? SPEECH_NAMES : {};
   const ofTask = ignoredOf(task, config).map((name) => fieldNames[name] ?? name);
   nameIgnored(reply, [...new Set([...ofTask, ...ignored])]);
   return task;

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import * as v from 'valibot';
-import { speechRequest } from '../../../media/requests/audio.ts';
+import { SPEECH_NAMES, speechRequest } from '../../../media/requests/audio.ts';
 import { checkFields, type Fields, unknownNames } from '../../../media/requests/fields.ts';
 import { nullish } from '../../../schema/fields.ts';
 import { BINARY, EVENT_STREAM } from '../../openapi/openapi.ts';
@@ -58,7 +58,7 @@ export function addSpeechRoute(server: FastifyInstance, context: AppContext): vo
       const [isStreamed, fields] = streamFormatOf(fieldsOf(request));
       const signal = disconnectSignal(reply);
       const ignored = unknownNames(speechRequest, fields);
-      const asked = { kind: 'speech', fields, ignored } as const;
+      const asked = { kind: 'speech', fields, ignored, fieldNames: SPEECH_NAMES } as const;
       const awaited = { submitted: await submitMedia(context, request, reply, asked), signal };
       announceTask(reply, awaited);
       if (isStreamed) return sendEvents(request, reply, speechEvents(context, reply, awaited));
