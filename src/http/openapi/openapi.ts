@@ -120,7 +120,9 @@ async function documentOf(
   loggerInstance: FastifyBaseLogger,
 ): Promise<object> {
   const server = fastify({
-    ...{ loggerInstance, exposeHeadRoutes: false, schemaController: SCHEMA_CONTROLLER },
+    loggerInstance,
+    exposeHeadRoutes: false,
+    schemaController: SCHEMA_CONTROLLER,
   });
   // A shared schema: every endpoint refers to it twice, and it lists all error codes.
   server.addSchema({ $id: ERROR_SCHEMA, ...jsonSchemaOf(errorBody, 'output') });
