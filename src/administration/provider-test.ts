@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { counted } from '../counted.ts';
 import { field } from '../schema/fields.ts';
 import type { Store } from '../store/store.ts';
 import { defineAdminCommand } from './admin-command.ts';
@@ -49,7 +50,7 @@ export function testLines({
   advice,
 }: TestRecord) {
   const list = offered
-    ? `${provider} offers ${offered.length} model${offered.length === 1 ? '' : 's'}`
+    ? `${provider} offers ${counted(offered.length, 'model')}`
     : `${provider} has no list of models: ${listFault}`;
   if (fault === null) return [list, `${model} answered: ${answer}`];
   return [

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { counted } from '../counted.ts';
 import { codedFailure, Failure } from '../failure.ts';
 import { boundedText, field, integer, withDefault } from '../schema/fields.ts';
 import { decimal } from '../store/credits.ts';
@@ -155,9 +156,7 @@ const removeRequests = defineAdminCommand({
     },
   }),
   show: ({ removed }, { bodies }) => ({
-    messages: [
-      `deleted ${bodies ? 'the bodies of ' : ''}${removed} request${removed === 1 ? '' : 's'}`,
-    ],
+    messages: [`deleted ${bodies ? 'the bodies of ' : ''}${counted(removed, 'request')}`],
   }),
 });
 

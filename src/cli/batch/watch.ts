@@ -2,6 +2,7 @@ import { type FSWatcher, readdirSync, watch } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
+import { counted } from '../../counted.ts';
 import { Failure } from '../../failure.ts';
 import { valueOr } from '../../flow.ts';
 import type { FileRecord } from '../../operations/batch/batch-record.ts';
@@ -10,7 +11,7 @@ import { usageFailure } from '../command/command.ts';
 import { type Input, isInside, listedPaths, patternBase } from '../files/inputs.ts';
 import type { Report } from '../reports/report.ts';
 import { onInterrupt } from '../terminal/exit.ts';
-import { counted, printStderr } from '../terminal/terminal.ts';
+import { printStderr } from '../terminal/terminal.ts';
 import type { Choices } from './image-choices.ts';
 import { cacheFolder } from './incremental.ts';
 

@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadConfig } from '../../config/loading/load.ts';
 import { secretsOf } from '../../config/providers/provider-kinds.ts';
+import { counted } from '../../counted.ts';
 import {
   describe,
   firstDifference,
@@ -23,7 +24,7 @@ import { printable } from '../../operations/batch/filename.ts';
 import { tryParseJson } from '../../schema/json.ts';
 import { type CommandInput, readFlags } from '../command/command.ts';
 import { type Columns, printTable } from '../terminal/table.ts';
-import { counted, humanBytes, print, printJson, printStderr } from '../terminal/terminal.ts';
+import { humanBytes, print, printJson, printStderr } from '../terminal/terminal.ts';
 import { listFlags, pruneFlags, scanFlags } from './cassette-flags.ts';
 import '../../text/built-in-dialects.ts';
 

@@ -1,19 +1,13 @@
 import { writeFileSync } from 'node:fs';
 import { relative, resolve } from 'node:path';
 import type * as v from 'valibot';
+import { counted } from '../../counted.ts';
 import { printable } from '../../operations/batch/filename.ts';
 import { escapeMarkup, urlOf } from '../../operations/tools/html.ts';
 import { Writer } from '../files/writer.ts';
 import { annotate } from '../reports/annotations.ts';
 import { printRows } from '../terminal/table.ts';
-import {
-  counted,
-  humanBytes,
-  humanChange,
-  jsonText,
-  print,
-  printStderr,
-} from '../terminal/terminal.ts';
+import { humanBytes, humanChange, jsonText, print, printStderr } from '../terminal/terminal.ts';
 import type { reportFlags } from './check-flags.ts';
 import type { Checked } from './repairs.ts';
 

@@ -4,18 +4,12 @@ import { BucketBackups, bucketPlace } from '../../backup/bucket.ts';
 import { openOrigin, openStored, restoreBackup, splitName } from '../../backup/restore.ts';
 import { runBackup } from '../../backup/run.ts';
 import { loadConfig, loadStoreSettings } from '../../config/loading/load.ts';
+import { counted } from '../../counted.ts';
 import { checkDataFolder } from '../../store/data-folder.ts';
 import { openStore } from '../../store/drivers/open.ts';
 import { UpstreamClient } from '../../upstream/client.ts';
 import { type CommandInput, readFlags, usageFailure } from '../command/command.ts';
-import {
-  counted,
-  countedRecords,
-  humanBytes,
-  print,
-  printJson,
-  printStderr,
-} from '../terminal/terminal.ts';
+import { countedRecords, humanBytes, print, printJson, printStderr } from '../terminal/terminal.ts';
 import { adminFlags, backupFlags, restoreFlags } from './daemon-flags.ts';
 import '../../text/built-in-dialects.ts';
 

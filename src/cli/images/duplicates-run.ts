@@ -1,5 +1,6 @@
 import { type BigIntStats, statSync } from 'node:fs';
 import type * as v from 'valibot';
+import { counted } from '../../counted.ts';
 import { valueOr } from '../../flow.ts';
 import type { FileRecord } from '../../operations/batch/batch-record.ts';
 import { sizeOf } from '../../operations/pool/pool.ts';
@@ -25,7 +26,7 @@ import {
 } from '../reports/report.ts';
 import { pathCell } from '../reports/table-report.ts';
 import { type Columns, printTable } from '../terminal/table.ts';
-import { counted, humanBytes, printJson, printStderr } from '../terminal/terminal.ts';
+import { humanBytes, printJson, printStderr } from '../terminal/terminal.ts';
 import { duplicatesFlags } from './command-flags.ts';
 
 /** CPU milliseconds for a megabyte of input, with and without decoding. */

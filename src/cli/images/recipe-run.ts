@@ -1,10 +1,11 @@
+import { counted } from '../../counted.ts';
 import { printable } from '../../operations/batch/filename.ts';
 import { findRecipe, presetSource } from '../../operations/recipe/presets.ts';
 import { PRESETS } from '../../operations/recipe/recipe.ts';
 import { recipeJsonSchema } from '../../operations/recipe/schema.ts';
 import { type CommandInput, usageFailure } from '../command/command.ts';
 import { readText } from '../files/text-argument.ts';
-import { counted, print } from '../terminal/terminal.ts';
+import { print } from '../terminal/terminal.ts';
 
 /** Checks a recipe. */
 export async function runRecipeCheck({ positionals }: CommandInput): Promise<number> {

@@ -1,3 +1,4 @@
+import { counted } from '../../counted.ts';
 import type {
   BatchResult,
   BatchSummary,
@@ -7,7 +8,6 @@ import type {
 import { printable } from '../../operations/batch/filename.ts';
 import type { Operation } from '../../operations/definition/operation.ts';
 import {
-  counted,
   humanBytes,
   humanChange,
   isClosedPipe,

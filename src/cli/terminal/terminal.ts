@@ -1,4 +1,5 @@
 import { WriteStream } from 'node:tty';
+import { counted } from '../../counted.ts';
 import { printable, printableJson } from '../../operations/batch/filename.ts';
 
 let clearLine: (() => void) | undefined;
@@ -100,11 +101,6 @@ export function shellWord(word: string): string {
   return printable(word) === word
     ? `'${word.replaceAll("'", "'\\''").replaceAll('##[', "#''#[")}'`
     : `$'${escaped.replaceAll('##[', '#\\x23[')}'`;
-}
-
-/** A number with its noun, as `1 file` or `2 files`. */
-export function counted(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }
 
 /** The records of a store: `1 account, 2 keys and 0 tasks`. */

@@ -1,3 +1,4 @@
+import { counted } from '../../counted.ts';
 import type { Facts, Header, Size } from '../../images/decoding/header.ts';
 import { read } from '../../images/decoding/pixels.ts';
 import { basicExif, readExif } from '../../images/exif/exif.ts';
@@ -108,7 +109,7 @@ function smallText(
   const pixels = emsHigh === undefined ? Number.POSITIVE_INFINITY : height / emsHigh;
   if (pixels > Math.min(size, LEGIBLE) - 0.5) return [];
   const high = Math.max(1, Math.round(pixels));
-  const message = `the letters of the text are ${high} pixel${high === 1 ? '' : 's'} high; shorten it or make the image larger`;
+  const message = `the letters of the text are ${counted(high, 'pixel')} high; shorten it or make the image larger`;
   return [{ code: 'text_small', message }];
 }
 

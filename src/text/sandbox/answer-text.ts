@@ -1,4 +1,5 @@
 import type { Effort } from '../../config/settings/models.ts';
+import { counted } from '../../counted.ts';
 import type { MediaPart, TextRequest } from '../canonical/canonical.ts';
 import { budgetOf } from '../dialects/budgets.ts';
 import { pathOf } from '../dialects/request-settings.ts';
@@ -90,7 +91,7 @@ function mediaIn(media: readonly MediaPart[]): string {
   return kinds
     .map((kind) => ({ kind, count: media.filter((part) => part.media === kind).length }))
     .filter(({ count }) => count > 0)
-    .map(({ kind, count }) => `${count} ${kind}${count === 1 ? '' : 's'}`)
+    .map(({ kind, count }) => counted(count, kind))
     .join(' and ');
 }
 
