@@ -39,7 +39,7 @@ const createAccount = defineAdminCommand({
   positionals: ['name'],
   createsStore: true,
   options: v.strictObject({
-    name: newName('what it is called; unique'),
+    name: newName('name of the account; unique'),
     plan: v.optional(plan, 'free'),
     credits: v.optional(credits('credits to start with', '0'), '0'),
   }),
@@ -109,7 +109,7 @@ const grantCredits = defineAdminCommand({
   positionals: ['name', 'credits'],
   options: v.strictObject({
     name,
-    credits: credits('how many', '0.000001'),
+    credits: credits('credits to add', '0.000001'),
     note: v.optional(note("note for the account's ledger")),
   }),
   result: accountShape,

@@ -108,7 +108,10 @@ const creditsFrom = (least: string) =>
 export const budget = removable(microFrom('0.000001'), creditsFrom('0.000001'), 'none');
 
 /** The name of a time zone of the IANA database. */
-export const timeZone = parsed(timeZoneNamed, 'the name of a time zone, as Europe/Berlin or UTC');
+export const timeZone = parsed(
+  timeZoneNamed,
+  'the name of a time zone, such as Europe/Berlin or UTC',
+);
 
 /** A team, or `none`. */
 export const teamOrNone = removable(
@@ -117,7 +120,7 @@ export const teamOrNone = removable(
   'none',
 );
 
-const EXPIRY = 'a time to come, as 2027-01-31, 2027-01-31T12:00:00Z or 90d';
+const EXPIRY = 'a future time such as 2027-01-31, 2027-01-31T12:00:00Z or 90d';
 const expiryIn = (text: string) => parseExpiry(text, Date.now());
 
 /** A time in the future, or `never`; parsed to milliseconds since the epoch. */
@@ -125,7 +128,7 @@ export const expiryOrNever = removable(expiryIn, EXPIRY, 'never');
 
 const namesIn = (text: string) => [...new Set(text.split(',').map((name) => name.trim()))];
 
-const MODELS = 'names of models with commas between them';
+const MODELS = 'names of models, separated by commas';
 const MODEL = /^[\x21-\x2b\x2d-\x7e]{1,256}$/;
 
 const modelsIn = (most: number) => (text: string) => {
@@ -136,10 +139,10 @@ const modelsIn = (most: number) => (text: string) => {
 /** Names of models separated by commas, or `all`; parsed to a list without duplicates. */
 export const modelsOrAll = removable(modelsIn(1000), MODELS, 'all');
 
-/** Further names of a model with commas between them, or `none`. */
+/** Further names of a model, separated by commas, or `none`. */
 export const aliasesOrNone = removable(
   modelsIn(100),
-  'at most 100 names with commas between them',
+  'at most 100 names, separated by commas',
   'none',
 );
 
@@ -157,11 +160,11 @@ function reasoningIn(text: string) {
 /** Efforts of reasoning separated by commas, or `none` where a model does not reason; parsed to a model's setting. */
 export const reasoningOrNone = removable(
   reasoningIn,
-  `some of ${EFFORTS.join(', ')}, with commas between them`,
+  `one or more of ${EFFORTS.join(', ')}, separated by commas`,
   'none',
 );
 
-const FEATURE_NAMES = `some of ${FEATURES.join(', ')}, with commas between them`;
+const FEATURE_NAMES = `one or more of ${FEATURES.join(', ')}, separated by commas`;
 
 function featuresIn(text: string): string[] | undefined {
   const names = namesIn(text);
@@ -218,13 +221,13 @@ export const parallelOrNone = countOr('none', 1_000_000);
 /** Dimensions of a report of usage. */
 export const usageColumns = parsed(
   usageDimensions,
-  `some of ${USAGE_DIMENSIONS.join(', ')} and tag:NAME, with commas between them`,
+  `one or more of ${USAGE_DIMENSIONS.join(', ')} and tag:NAME, separated by commas`,
 );
 
 /** A time before now, in milliseconds since the epoch. */
 export const pastTime = parsed(
   (text) => parseSince(text, Date.now()),
-  'a time as 7d, 12h or 2027-01-31',
+  'a time such as 7d, 12h or 2027-01-31',
 );
 
 const UNITS: Readonly<Record<string, number>> = {

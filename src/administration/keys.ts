@@ -40,7 +40,7 @@ const BODIES = 'bodies that the log of requests keeps; the setting of the accoun
 
 const RPM = "requests per minute; the plan's limit by default";
 
-const id = fields.keyReference('its id or the beginning of it, its hint, or the key itself');
+const id = fields.keyReference('the key');
 
 const MODELS = 'models that the key may use, by name, alias or pattern such as claude-*';
 
@@ -104,7 +104,7 @@ async function fieldsOf(
 const createKey = defineAdminCommand({
   group: 'keys',
   name: 'create',
-  summary: 'Create an API key, and print it this once',
+  summary: 'Create an API key and print it, which happens only once',
   options: v.strictObject({
     account: fields.accountReference('the account that pays for the key'),
     ...changes,

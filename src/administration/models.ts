@@ -38,8 +38,11 @@ const text = (maxLength: number, description: string, expects?: string) =>
   });
 
 export const modelSettings = {
-  alias: v.optional(aliasesOrNone('further names for it')),
-  priority: optional(number(0, 1_000_000), 'the route of the highest priority is tried first (1)'),
+  alias: v.optional(aliasesOrNone('other names of the model')),
+  priority: optional(
+    number(0, 1_000_000),
+    'routes of higher priority are tried first; 1 by default',
+  ),
   weight: optional(
     number(0, 1_000_000),
     "the route's share of requests among those of its priority",
@@ -49,7 +52,7 @@ export const modelSettings = {
     number(0),
     'what the provider charges for a million tokens of input, for order cost',
   ),
-  outputCost: optional(number(0), 'and for a million tokens of output'),
+  outputCost: optional(number(0), 'what it charges for a million tokens of output'),
   routeWindow: optional(
     integer(1),
     'tokens that the route can read, if fewer than those of the model',
@@ -64,8 +67,8 @@ export const modelSettings = {
   outputPrice: price('million tokens of output'),
   price: price('image, video, search or request, for models of other types'),
   contextWindow: optional(integer(1), 'tokens that it can read'),
-  maxOutputTokens: optional(integer(1), 'tokens of its largest response'),
-  efforts: v.optional(reasoningOrNone('efforts of reasoning that requests may ask for')),
+  maxOutputTokens: optional(integer(1), 'largest number of tokens in a response'),
+  efforts: v.optional(reasoningOrNone('reasoning efforts that requests may ask for')),
   description: text(2000, 'description in the catalog'),
 };
 
@@ -161,7 +164,7 @@ function routesOf(before: readonly Json[], change: RouteChange): readonly Json[]
   return at === -1 ? [...kept, route] : kept.with(at, route);
 }
 
-const name = modelEntryName('name by which requests ask for it');
+const name = modelEntryName('name that requests use');
 
 const add = defineAdminCommand({
   group: 'models',
@@ -174,7 +177,7 @@ const add = defineAdminCommand({
     model: v.optional(upstreamModel("the provider's name of the model; by default the same")),
     type: optional(
       v.picklist(MODEL_TYPES),
-      'what it makes; by default that of the catalog, or text',
+      'type of the model; by default that of the catalog, or text',
     ),
     ...modelSettings,
     pricesOf: optional(

@@ -7,7 +7,7 @@ export const MAX_PAGE = 1000;
 
 /** Options of a command that lists. */
 export const pageOptions = {
-  limit: optional(integer(1, MAX_PAGE), `elements of a page; ${MAX_PAGE} over HTTP by default`),
+  limit: optional(integer(1, MAX_PAGE), `size of a page; ${MAX_PAGE} over HTTP by default`),
   after: optional(boundedText(256), 'id of the last element of the previous page', {
     expects: 'an id',
   }),

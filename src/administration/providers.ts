@@ -29,14 +29,14 @@ type Json = Readonly<Record<string, unknown>>;
 
 const KEY = /^[\x21-\x7e]+$/;
 
-const name = entryName('name of the provider, of your choice');
+const name = entryName('name for the provider');
 
 const setting = (description: string) => field(v.pipe(v.string(), v.maxLength(1024)), description);
 
 const settings = {
   url: optional(
     v.pipe(v.string(), v.maxLength(2048)),
-    "base URL of its interface; that of the kind's own service by default",
+    "base URL; by default that of the kind's own service",
     {
       secret: 'url',
       expects: 'an http or https URL without credentials, query and fragment',
@@ -54,7 +54,7 @@ const settings = {
   project: v.optional(setting('project of Vertex')),
   location: v.optional(setting('location of Vertex, such as europe-west1')),
   keyFile: v.optional(setting("the server's file with a service account's key for Vertex")),
-  concurrency: optional(integer(1, 10_000), 'media tasks that run at it at once'),
+  concurrency: optional(integer(1, 10_000), 'media tasks that it runs at once'),
 };
 
 type Settings = v.InferOutput<v.ObjectSchema<typeof settings, undefined>>;
@@ -88,7 +88,7 @@ const add = defineAdminCommand({
   positionals: ['name'],
   options: v.strictObject({
     name,
-    kind: optional(v.picklist(KIND_NAMES), 'its interface; by default the one that its name is'),
+    kind: optional(v.picklist(KIND_NAMES), 'kind of its interface; by default its name'),
     ...settings,
     test: withDefault(v.boolean(), false, 'add it only if it answers'),
     model: v.optional(upstreamModel('model for the test')),

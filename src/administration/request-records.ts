@@ -45,23 +45,23 @@ const short = boundedText(256);
 
 /** Conditions of a search for requests of an account. */
 export const requestConditions = {
-  key: v.optional(keyReference('only requests of the key with this id')),
+  key: v.optional(keyReference('only requests of this key')),
   model: v.optional(modelName('only requests for this model')),
   status: optional(v.picklist(CLASSES), 'only answers with a status of this class'),
   tag: optional(short, 'only requests with this tag: run=42, or run for any value', {
-    expects: 'a tag as run=42 or run',
+    expects: 'a tag such as run=42 or run',
   }),
   text: optional(short, 'only requests with this text in an id, a name or a message', {
     expects: '1 to 256 characters',
   }),
   since: v.optional(pastTime('only requests that ended since then')),
   until: v.optional(pastTime('only requests that ended before')),
-  after: optional(integer(1), 'the number before which the page begins: `next` of the page before'),
+  after: optional(integer(1), 'where the page begins: `next` of the previous page'),
 };
 
 /** Conditions of the owner. */
 export const ownerConditions = {
-  account: v.optional(accountReference('only requests of the account with this id or name')),
+  account: v.optional(accountReference('only requests of this account')),
   provider: optional(short, 'only requests that this provider answered last', {
     expects: 'the name of a provider',
   }),

@@ -42,7 +42,7 @@ export const listRequests = defineAdminCommand({
   summary: 'List requests that have ended, newest first',
   options: v.strictObject({
     ...ownerConditions,
-    limit: withDefault(integer(1, MAX_PAGE), 20, 'how many'),
+    limit: withDefault(integer(1, MAX_PAGE), 20, 'most requests to show'),
   }),
   examples: ['requests list --status 5xx --since 1d'],
   run: async (store, { limit, after, ...conditions }) => {
@@ -72,7 +72,7 @@ const showRequest = defineAdminCommand({
   name: 'show',
   summary: 'Show a request: its attempts at providers, tokens, cost, and bodies if they were kept',
   positionals: ['id'],
-  options: v.strictObject({ id: requestId('as in x-request-id') }),
+  options: v.strictObject({ id: requestId('id of the request, as in x-request-id') }),
   examples: [],
   run: async (store, { id }) => {
     const found = await requireRequest(store, id);

@@ -41,7 +41,7 @@ const createTeam = defineAdminCommand({
   summary: 'Create a team: keys of an account that share budgets',
   positionals: ['name'],
   options: v.strictObject({
-    name: newTeamName('what it is called; unique in the account'),
+    name: newTeamName('name of the team; unique in its account'),
     account,
     budget: total,
     ...limitOptions,

@@ -36,7 +36,7 @@ export interface UsageFilter {
   readonly model?: string | undefined;
 }
 
-/** Dimensions with commas between them, none of them twice; undefined for any other text. */
+/** Dimensions, separated by commas, none of them twice; undefined for any other text. */
 export function usageDimensions(text: string): UsageDimension[] | undefined {
   const names = text.split(',').map((name) => name.trim());
   const isKnown = (name: string): name is UsageDimension =>

@@ -165,7 +165,7 @@ onOne('says what is wrong, and changes nothing then', async () => {
     [words`models add best --provider mine`, /expected a name that no model has/],
     [
       words`models add new --provider mine --efforts low,ultra`,
-      /^oriel: --efforts: expected some of none, minimal/,
+      /^oriel: --efforts: expected one or more of none, minimal/,
     ],
     [words`models add new --provider gone`, /there is no provider "gone"; expected one of mine/],
     [words`models add new --provider mine --input-price 1e300`, /--input-price: expected credits/],

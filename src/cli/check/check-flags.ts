@@ -18,7 +18,7 @@ const listOf = (names: readonly string[], description: string) =>
       v.check((items) => items.every((item) => names.includes(item))),
     ),
     description,
-    { expects: `some of ${names.join(', ')} with commas between them` },
+    { expects: `one or more of ${names.join(', ')}, separated by commas` },
   );
 
 /** Bytes, with or without a unit. */

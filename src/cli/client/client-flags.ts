@@ -95,7 +95,7 @@ export const taskFlags = v.strictObject({
 export const tasksFlags = v.strictObject({
   status: optional(v.picklist(TASK_STATES), 'only tasks in this state'),
   type: optional(v.picklist(TASK_TYPES), 'only tasks of this type'),
-  limit: optional(integer(1, 100), 'how many, newest first'),
+  limit: optional(integer(1, 100), 'most tasks to show, newest first'),
   ...json,
 });
 

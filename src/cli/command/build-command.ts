@@ -7,6 +7,7 @@ import {
   flagFields,
   flagNames,
   helpOf,
+  nounOf,
 } from './command.ts';
 
 /**
@@ -54,9 +55,9 @@ function helpText({ notes = [], examples = [] }: CommandDefinition): string {
 }
 
 /** `targetSize` takes a `<size>`: the last word of the name, so that columns of the help stay narrow. */
-function valueName({ kind, name }: Field): string {
-  if (kind !== 'string') return 'number';
-  return name.replace(/^.*(?=[A-Z])/, '').toLowerCase();
+function valueName(field: Field): string {
+  if (field.kind !== 'string') return 'number';
+  return nounOf(field) ?? field.name.replace(/^.*(?=[A-Z])/, '').toLowerCase();
 }
 
 function optionOf(field: Field): Option {

@@ -126,11 +126,17 @@ export function descriptionOf({ default: preset, off, description }: Field): str
   return (preset === true && off) || description;
 }
 
-/** The description of a flag or a positional in the help. */
+/** The noun of a field that expects no more than `a file`, `a file, or -` or the like. A text has none. */
+export function nounOf({ expects }: Field): string | undefined {
+  return /^an? (?!text)(\w+)(?:, or -)?$/.exec(expects)?.[1]?.toLowerCase();
+}
+
+/** The description of a flag or a positional in the help. What its noun says is not repeated. */
 export function helpOf(field: Field): string {
   const { kind, choices, expects, default: preset } = field;
   const notes = [
-    kind !== 'boolean' && (choices.length > 0 ? choices.join(', ') : expects),
+    kind !== 'boolean' &&
+      (choices.length > 0 ? choices.join(', ') : !/^an? \w+$/.test(expects) && expects),
     preset !== undefined && typeof preset !== 'boolean' && `default ${preset}`,
   ].filter(Boolean);
   const description = descriptionOf(field);

@@ -36,7 +36,7 @@ export async function runAudit(flags: Flags): Promise<number> {
   const from = since === undefined ? 0 : parseSince(since, Date.now());
   if (from === undefined) {
     throw usageFailure(
-      `--since: expected a time as 7d, 12h or 2027-01-31, received ${JSON.stringify(since)}`,
+      `--since: expected a time such as 7d, 12h or 2027-01-31, received ${JSON.stringify(since)}`,
     );
   }
   const settings = () => loadStoreSettings({ file: config, env: process.env, cwd: process.cwd() });

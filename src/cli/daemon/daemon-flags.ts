@@ -95,18 +95,26 @@ const maxLength = 200;
 
 /** The acts that `oriel audit` shows. */
 export const auditFlags = v.strictObject({
-  since: textFlag('only acts since then', 'as 7d, 12h, 2027-01-31 or 2027-01-31T12:00:00Z', {
-    maxLength,
-  }),
-  limit: withDefault(integer(1, 10_000), 50, 'how many, the newest'),
+  since: textFlag(
+    'only changes since then',
+    'such as 7d, 12h, 2027-01-31 or 2027-01-31T12:00:00Z',
+    {
+      maxLength,
+    },
+  ),
+  limit: withDefault(integer(1, 10_000), 50, 'most changes to show, the newest'),
   account: textFlag(
     'only changes of this account, or by its keys',
     'the name or the id of an account',
     { maxLength },
   ),
-  act: textFlag('only changes of this kind', 'as keys.create, or keys for all on keys', {
-    maxLength,
-  }),
+  act: textFlag(
+    'only changes of this kind',
+    'such as keys.create, or keys for all changes of keys',
+    {
+      maxLength,
+    },
+  ),
 });
 
 export const configPrintFlags = v.strictObject({ json: flag('print JSON instead of YAML') });

@@ -6,7 +6,7 @@ import type { Run } from './check.ts';
 /** What `oriel doctor` examines. */
 export const doctorFlags = v.strictObject({
   ...adminFlags.entries,
-  only: textFlag('only these checks', 'names with commas'),
+  only: textFlag('only these checks', 'names, separated by commas'),
 });
 
 /** One check of `oriel doctor`. */

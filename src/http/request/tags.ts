@@ -15,7 +15,7 @@ declare module 'fastify' {
 const TAGS_HEADER = 'x-oriel-tags';
 
 const EXPECTED =
-  'expected pairs such as run=42 with commas between them: names of 1 to 32 letters, digits and ._-, values of 1 ' +
+  'expected pairs such as run=42, separated by commas: names of 1 to 32 letters, digits and ._-, values of 1 ' +
   'to 64 letters, digits and ._:/@+-, both beginning with a letter or a digit';
 
 const refused = (reason: string): Failure => invalid(TAGS_HEADER, reason);

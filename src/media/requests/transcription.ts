@@ -24,7 +24,9 @@ const texts = (description: string) =>
   });
 
 const oneOf = <const Options extends readonly string[]>(options: Options, description: string) =>
-  nullish(v.array(v.picklist(options)), description, { expects: `some of ${options.join(', ')}` });
+  nullish(v.array(v.picklist(options)), description, {
+    expects: `one or more of ${options.join(', ')}`,
+  });
 
 /** The lists of a transcription's form; their names may end in `[]`. */
 const lists = {

@@ -50,7 +50,7 @@ export const srcsetFields = {
     listField(
       widthsOf,
       "pixels; wider than the image gives the image's width",
-      `at most ${MAX_WIDTHS} numbers with commas between them`,
+      `at most ${MAX_WIDTHS} numbers, separated by commas`,
     ),
     '400,800,1600',
   ),
@@ -58,7 +58,7 @@ export const srcsetFields = {
     listField(
       formatsOf,
       'formats; the last one is for browsers that know none of the others',
-      'some of avif, webp, jpeg, png, gif with commas between them',
+      'one or more of avif, webp, jpeg, png, gif, separated by commas',
     ),
     'avif,webp,jpeg',
   ),

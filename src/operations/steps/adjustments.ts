@@ -63,7 +63,7 @@ export const ADJUSTMENTS = [
       brightness: optional(number(0, 100), 'brightness factor'),
       saturation: optional(number(0, 100), 'saturation factor'),
       hue: optional(integer(-360, 360), 'hue rotation in degrees'),
-      lightness: optional(number(-100, 100), 'percent that are added to the lightness'),
+      lightness: optional(number(-100, 100), 'percentage points to add to the lightness'),
     },
     check: (options) =>
       Object.values(options).some((value) => value !== undefined)

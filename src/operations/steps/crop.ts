@@ -23,7 +23,7 @@ const fields = {
   ratio: v.optional(
     ratioField('keep the largest part with this ratio, instead of width and height'),
   ),
-  percent: optional(number(0.01, 100), 'of both sides, instead of width and height'),
+  percent: optional(number(0.01, 100), 'percentage of both sides, instead of width and height'),
   gravity: optional(
     v.picklist([...GRAVITIES, ...STRATEGIES]),
     'part to keep, instead of left and top; center by default with ratio and percent',

@@ -27,7 +27,7 @@ export const overlayFields = {
     'text to lay over, with {name} {index} {date} or {date:YYYY} of each image',
     { expects: 'a text of 1 to 300 characters' },
   ),
-  gravity: withDefault(v.picklist(GRAVITIES), 'southeast', 'where it is'),
+  gravity: withDefault(v.picklist(GRAVITIES), 'southeast', 'position of the overlay'),
   x: withDefault(
     integer(-65_535, 65_535),
     0,

@@ -31,7 +31,7 @@ const KERNELS = [
 const fields = {
   width: sideField('pixels; without height, the height follows'),
   height: sideField('pixels; without width, the width follows'),
-  percent: optional(number(1, 400), 'of both sides, instead of width and height'),
+  percent: optional(number(1, 400), 'percentage of both sides, instead of width and height'),
   fit: withDefault(
     v.picklist(['inside', 'cover', 'contain', 'fill', 'outside']),
     'inside',

@@ -16,7 +16,7 @@ export const palette = defineOperation({
   endpoint: 'batch-color-palette',
   cost: 12,
   options: v.strictObject({
-    count: withDefault(integer(1, 20), 6, 'most colours'),
+    count: withDefault(integer(1, 20), 6, 'largest number of colours'),
   }),
   columns: () => ['colors'],
   examples: ['palette *.jpg', 'palette --count 3 --json *.jpg'],

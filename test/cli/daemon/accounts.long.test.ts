@@ -21,7 +21,7 @@ type Printed = AccountRecord &
 
 const NAMED = '1 to 64 characters on one line that do not begin like a flag or an id';
 const CREDITS = 'to 1000000000 with at most six decimals';
-const EXPIRES = 'a time to come, as 2027-01-31, 2027-01-31T12:00:00Z or 90d, or never';
+const EXPIRES = 'a future time such as 2027-01-31, 2027-01-31T12:00:00Z or 90d, or never';
 
 describe.each(adminPlaces<Printed>(resident))('%s', (_, begin) => {
   it('accounts are created, shown, granted credits and put on plans', async () => {
@@ -315,7 +315,7 @@ describe('wrong usage', () => {
     ],
     [
       '--models',
-      'names of models with commas between them, or all',
+      'names of models, separated by commas, or all',
       ['', ',', 'a,,b', 'a b'].map((list) => [...key, `--models=${list}`]),
     ],
     [

@@ -268,7 +268,7 @@ describe('wrong usage', () => {
     ['--budget-day', BUDGET, [words`${set} --budget-day 1e3`, words`teams set x --budget-day=`]],
     [
       '--time-zone',
-      'the name of a time zone, as Europe/Berlin or UTC',
+      'the name of a time zone, such as Europe/Berlin or UTC',
       [words`${set} --time-zone +01:00`, words`${set} --time-zone Mars`],
     ],
     [
@@ -287,7 +287,7 @@ describe('wrong usage', () => {
     ],
     [
       '--by',
-      'some of account, team, key, model, day and tag:NAME, with commas between them',
+      'one or more of account, team, key, model, day and tag:NAME, separated by commas',
       [words`usage --by week`, words`usage --by key,key`, words`usage --by=`],
     ],
     [

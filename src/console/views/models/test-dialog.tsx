@@ -169,7 +169,7 @@ function Offer({ name, report, models, onChange, onClose }: OfferProps) {
         </>
       ) : (
         <TextField
-          label="Names of models, with commas between them"
+          label="Names of models, separated by commas"
           value={own}
           onValue={setOwn}
           autocomplete="off"

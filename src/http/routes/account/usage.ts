@@ -70,7 +70,7 @@ function countsOf(record: UsageReport['total']) {
   return Object.fromEntries(COUNTS.map(([property, name]) => [name, record[property]]));
 }
 
-/** The parameter `by`: dimensions with commas between them. */
+/** The parameter `by`: dimensions, separated by commas. */
 function columns(dimensions: readonly string[]) {
   return field(
     v.pipe(
@@ -81,8 +81,8 @@ function columns(dimensions: readonly string[]) {
           false,
       ),
     ),
-    `group rows by: ${dimensions.map((one) => `\`${one}\``).join(', ')}, \`tag:NAME\`, or several with commas between them`,
-    { expects: `some of ${dimensions.join(', ')} and tag:NAME, with commas between them` },
+    `group rows by: ${dimensions.map((one) => `\`${one}\``).join(', ')}, \`tag:NAME\`, or several, separated by commas`,
+    { expects: `one or more of ${dimensions.join(', ')} and tag:NAME, separated by commas` },
   );
 }
 

@@ -130,7 +130,7 @@ describe('the log of requests', () => {
     });
 
     it.each([
-      ['since=yesterday', /^since: expected a time as 7d/],
+      ['since=yesterday', /^since: expected a time such as 7d/],
       ['after=-1', /^after: expected an integer/],
       ['after=99999999999999999999', /^after: expected an integer/],
       ['tag=', /^tag: expected a tag as run=42/],
