@@ -42,24 +42,11 @@ const compact = new Intl.NumberFormat(undefined, {
 /** A chart of times. Its numbers are in a tip at the pointer; the view shows the sums as text. */
 export function Chart(props: ChartProps) {
   const { label, times, series, kind = 'bars', format, timeName = formatTime } = props;
-  const { tickName = timeName } = props;
   const holder = useRef<HTMLDivElement>(null);
-  const width = useWidth(holder);
+  const scale = scaleOf(props, useWidth(holder));
+  const { width, x, step, heights } = scale;
   const [pointed, setPointed] = useState<number>();
-  const values = (index: number) => series.map((one) => one.values[index] ?? 0);
-  const heightOf = (index: number) =>
-    kind === 'bars' ? sum(values(index)) : Math.max(0, ...values(index));
-  const heights = times.map((_, index) => heightOf(index));
   const peak = Math.max(0, ...heights);
-  const most = niceAbove(peak);
-  const step = (width - LEFT) / Math.max(1, times.length);
-  const x = (index: number) => LEFT + index * step;
-  const y = (value: number) => HEIGHT - BOTTOM - (value / most) * (HEIGHT - BOTTOM - TOP);
-  const least = TICK / Math.max(step, 1);
-  const every = TICKS.find((count) => count >= least) ?? times.length;
-  const length = times.length > 1 ? times[1]! - times[0]! : 1;
-  const isTick = (time: number, index: number) =>
-    Math.round(time / length) % every === 0 && x(index + 0.5) + TICK / 3 < width;
   const peakText =
     peak > 0 ? `, most on ${timeName(times[heights.indexOf(peak)]!)}: ${format(peak)}` : '';
   const point = ({ clientX, currentTarget }: PointerEvent) => {
@@ -77,22 +64,7 @@ export function Chart(props: ChartProps) {
         onPointerMove={point}
         onPointerLeave={() => setPointed(undefined)}
       >
-        {[0, most / 2, most].map((value) => (
-          <g key={value}>
-            <path class="grid" d={`M${LEFT},${y(value)}H${width}`} />
-            <text x={LEFT - 6} y={y(value) + 4} text-anchor="end">
-              {compact.format(value)}
-            </text>
-          </g>
-        ))}
-        {times.map(
-          (time, index) =>
-            isTick(time, index) && (
-              <text key={time} x={x(index + 0.5)} y={HEIGHT - 4} text-anchor="middle">
-                {tickName(time)}
-              </text>
-            ),
-        )}
+        <Axes {...{ scale, times, name: props.tickName ?? timeName }} />
         {pointed !== undefined && (
           <rect
             class="pointed"
@@ -107,7 +79,7 @@ export function Chart(props: ChartProps) {
             key={one.name}
             class={kind}
             style={toneOf(one, place)}
-            d={kind === 'bars' ? bars(place) : line(one.values)}
+            d={kind === 'bars' ? bars(series, place, scale) : line(one.values, scale)}
           />
         ))}
       </svg>
@@ -121,55 +93,126 @@ export function Chart(props: ChartProps) {
         </ul>
       )}
       {pointed !== undefined && (
-        <div class="tip" style={tipPlace(x(pointed))}>
+        <div class="tip" style={tipPlace(x(pointed), width)}>
           <strong>{timeName(times[pointed]!)}</strong>
-          {series.map((one, place) => {
-            const value = one.values[pointed];
-            if (value == null || (value === 0 && series.length > 2)) return null;
-            return (
-              <div key={one.name}>
-                {series.length > 1 && <span class="swatch" style={toneOf(one, place)} />}{' '}
-                {series.length > 1 && `${one.name}: `}
-                {format(value)}
-              </div>
-            );
-          })}
+          <Values {...{ series, pointed, format }} />
         </div>
       )}
     </figure>
   );
+}
 
-  /** The numbers of a time stand at the side of it that has more space. */
-  function tipPlace(left: number) {
-    return left > width / 2 ? { right: width - left + 8 } : { left: left + 24 };
-  }
+type Scale = ReturnType<typeof scaleOf>;
 
-  /** The bars of a series upon those before it. */
-  function bars(place: number): string {
-    const bar = Math.max(1, Math.min(MAX_BAR, step * 0.75));
-    return times
-      .map((_, index) => {
-        const below = sum(values(index).slice(0, place));
-        const value = values(index)[place]!;
-        const [from, to] = [y(below), y(below + value)];
-        if (value === 0) return '';
-        return `M${x(index + 0.5) - bar / 2},${from}V${Math.min(to, from - 1)}h${bar}V${from}z`;
-      })
-      .join('');
-  }
+/** Where times and values are in a chart of a width, in pixels. */
+function scaleOf({ times, series, kind = 'bars' }: ChartProps, width: number) {
+  const heights = times.map((_, index) => {
+    const values = valuesAt(series, index);
+    return kind === 'bars' ? sum(values) : Math.max(0, ...values);
+  });
+  const most = niceAbove(Math.max(0, ...heights));
+  const step = (width - LEFT) / Math.max(1, times.length);
+  return {
+    width,
+    /** Of each time: the top of its bar, or of the highest line. */
+    heights,
+    /** The value at the upper end. */
+    most,
+    /** Between two times. */
+    step,
+    x: (index: number) => LEFT + index * step,
+    y: (value: number) => HEIGHT - BOTTOM - (value / most) * (HEIGHT - BOTTOM - TOP),
+  };
+}
 
-  /** A line with gaps where there are no values; a value alone is a dot. */
-  function line(values: Series['values']): string {
-    return values
-      .map((value, index) => {
-        if (value === null) return '';
-        const isStart = values[index - 1] == null;
-        const dot =
-          isStart && values[index + 1] == null ? 'm-2,0a2,2 0 1,0 4,0a2,2 0 1,0 -4,0' : '';
-        return `${isStart ? 'M' : 'L'}${x(index + 0.5)},${y(value)}${dot}`;
-      })
-      .join('');
-  }
+interface AxesProps extends Pick<ChartProps, 'times'> {
+  readonly scale: Scale;
+  readonly name: (seconds: number) => string;
+}
+
+/** Three lines with their values, and names of as many times as there is space for. */
+function Axes({ scale: { width, most, step, x, y }, times, name }: AxesProps) {
+  const least = TICK / Math.max(step, 1);
+  const every = TICKS.find((count) => count >= least) ?? times.length;
+  const length = times.length > 1 ? times[1]! - times[0]! : 1;
+  const isTick = (time: number, index: number) =>
+    Math.round(time / length) % every === 0 && x(index + 0.5) + TICK / 3 < width;
+  return (
+    <>
+      {[0, most / 2, most].map((value) => (
+        <g key={value}>
+          <path class="grid" d={`M${LEFT},${y(value)}H${width}`} />
+          <text x={LEFT - 6} y={y(value) + 4} text-anchor="end">
+            {compact.format(value)}
+          </text>
+        </g>
+      ))}
+      {times.map(
+        (time, index) =>
+          isTick(time, index) && (
+            <text key={time} x={x(index + 0.5)} y={HEIGHT - 4} text-anchor="middle">
+              {name(time)}
+            </text>
+          ),
+      )}
+    </>
+  );
+}
+
+interface ValuesProps extends Pick<ChartProps, 'series' | 'format'> {
+  /** Index of the time. */
+  readonly pointed: number;
+}
+
+/** The values of one time, without zeros where there are many series. */
+function Values({ series, pointed, format }: ValuesProps) {
+  return series.map((one, place) => {
+    const value = one.values[pointed];
+    if (value == null || (value === 0 && series.length > 2)) return null;
+    return (
+      <div key={one.name}>
+        {series.length > 1 && <span class="swatch" style={toneOf(one, place)} />}{' '}
+        {series.length > 1 && `${one.name}: `}
+        {format(value)}
+      </div>
+    );
+  });
+}
+
+/** The numbers of a time stand at the side of it that has more space. */
+function tipPlace(left: number, width: number) {
+  return left > width / 2 ? { right: width - left + 8 } : { left: left + 24 };
+}
+
+function valuesAt(series: readonly Series[], index: number): number[] {
+  return series.map(({ values }) => values[index] ?? 0);
+}
+
+/** The bars of a series upon those before it. */
+function bars(series: readonly Series[], place: number, { heights, step, x, y }: Scale): string {
+  const bar = Math.max(1, Math.min(MAX_BAR, step * 0.75));
+  return heights
+    .map((_, index) => {
+      const values = valuesAt(series, index);
+      const value = values[place]!;
+      if (value === 0) return '';
+      const below = sum(values.slice(0, place));
+      const [from, to] = [y(below), y(below + value)];
+      return `M${x(index + 0.5) - bar / 2},${from}V${Math.min(to, from - 1)}h${bar}V${from}z`;
+    })
+    .join('');
+}
+
+/** A line with gaps where there are no values; a value alone is a dot. */
+function line(values: Series['values'], { x, y }: Scale): string {
+  return values
+    .map((value, index) => {
+      if (value === null) return '';
+      const isStart = values[index - 1] == null;
+      const dot = isStart && values[index + 1] == null ? 'm-2,0a2,2 0 1,0 4,0a2,2 0 1,0 -4,0' : '';
+      return `${isStart ? 'M' : 'L'}${x(index + 0.5)},${y(value)}${dot}`;
+    })
+    .join('');
 }
 
 const PALETTE = [

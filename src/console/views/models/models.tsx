@@ -48,6 +48,9 @@ export default function Models({ place }: ViewProps) {
     act(addProvider);
     open('models', { replace: true });
   }, [place.query]);
+  const names = (providers.data?.result.providers ?? [])
+    .filter((one) => one.place !== SANDBOX)
+    .map(({ name }) => name);
   return (
     <>
       <div class="row">
@@ -59,65 +62,30 @@ export default function Models({ place }: ViewProps) {
       <h2>Providers</h2>
       <Loaded resource={providers}>
         {({ result }) => (
-          <ul class="columns providers" style={{ '--least': '22rem' }}>
-            {result.providers.map((provider) => (
-              <li key={`${provider.source} ${provider.name}`}>
-                <ProviderCard
-                  provider={provider}
-                  health={
-                    provider.status === 'in force'
-                      ? health.data?.providers.find(({ name }) => name === provider.name)
-                      : undefined
-                  }
-                >
-                  {provider.status === 'in force' && provider.place !== SANDBOX && (
-                    <Button
-                      aria-label={`Test ${provider.name}`}
-                      onClick={() => setTested({ name: provider.name })}
-                    >
-                      Test
-                    </Button>
-                  )}
-                  {provider.source === 'store' && (
-                    <ActionButtons
-                      kind="plain"
-                      name={provider.name}
-                      act={act}
-                      actions={[
-                        ['Change', changeProvider(provider)],
-                        ['Remove', removal('providers', provider.name)],
-                      ]}
-                    />
-                  )}
-                </ProviderCard>
-              </li>
-            ))}
-          </ul>
+          <ProviderList
+            providers={result.providers}
+            health={health.data}
+            act={act}
+            onTest={(name) => setTested({ name })}
+          />
         )}
       </Loaded>
       <Loaded resource={models}>
-        {({ result }) => {
-          const names = (providers.data?.result.providers ?? [])
-            .filter((one) => one.place !== SANDBOX)
-            .map(({ name }) => name);
-          return (
-            <>
-              <div class="row">
-                <h2>Models</h2>
-                {names.length > 0 && (
-                  <Button onClick={() => act(addModel(names))}>Add model</Button>
-                )}
-              </div>
-              {result.models.length === 0 ? (
-                <Empty title="No models">
-                  <p>Test a provider and choose the models that you offer.</p>
-                </Empty>
-              ) : (
-                <ModelTable {...{ models: result.models, health: health.data, names, act }} />
-              )}
-            </>
-          );
-        }}
+        {({ result }) => (
+          <>
+            <div class="row">
+              <h2>Models</h2>
+              {names.length > 0 && <Button onClick={() => act(addModel(names))}>Add model</Button>}
+            </div>
+            {result.models.length === 0 ? (
+              <Empty title="No models">
+                <p>Test a provider and choose the models that you offer.</p>
+              </Empty>
+            ) : (
+              <ModelTable {...{ models: result.models, health: health.data, names, act }} />
+            )}
+          </>
+        )}
       </Loaded>
       <FromProgram what="This page" request={{ method: 'GET', path: PATH }} />
       {dialogs}
@@ -135,6 +103,47 @@ export default function Models({ place }: ViewProps) {
 
 /** Place of the catalog that an empty daemon has. */
 const SANDBOX = 'the sandbox';
+
+interface ProviderListProps {
+  readonly providers: readonly Provider[];
+  readonly health: CatalogAnswer | undefined;
+  readonly act: Act;
+  readonly onTest: (name: string) => void;
+}
+
+function ProviderList({ providers, health, act, onTest }: ProviderListProps) {
+  return (
+    <ul class="columns providers" style={{ '--least': '22rem' }}>
+      {providers.map((provider) => {
+        const { name, source, place } = provider;
+        const isInForce = provider.status === 'in force';
+        return (
+          <li key={`${source} ${name}`}>
+            <ProviderCard
+              provider={provider}
+              health={isInForce ? health?.providers.find((one) => one.name === name) : undefined}
+            >
+              {isInForce && place !== SANDBOX && (
+                <Button aria-label={`Test ${name}`} onClick={() => onTest(name)}>
+                  Test
+                </Button>
+              )}
+              {source === 'store' && (
+                <ActionButtons
+                  {...{ kind: 'plain', name, act }}
+                  actions={[
+                    ['Change', changeProvider(provider)],
+                    ['Remove', removal('providers', name)],
+                  ]}
+                />
+              )}
+            </ProviderCard>
+          </li>
+        );
+      })}
+    </ul>
+  );
+}
 
 interface ModelTableProps {
   readonly models: readonly Model[];
