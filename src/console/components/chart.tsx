@@ -24,8 +24,11 @@ interface ChartProps {
 
 const HEIGHT = 190;
 
-/** Space of the names of values, of the names of times, and above the highest value. */
-const [LEFT, BOTTOM, TOP] = [52, 22, 10];
+/** Space of the names of times, and above the highest value. */
+const [BOTTOM, TOP] = [22, 10];
+
+/** Width of a digit of a value's name, and the least space of such names, in pixels. */
+const [DIGIT, LEAST_LEFT] = [7.5, 52];
 
 /** Widths of a bar and of the name of a time, in pixels. */
 const MAX_BAR = 40;
@@ -44,14 +47,14 @@ export function Chart(props: ChartProps) {
   const { label, times, series, kind = 'bars', format, timeName = formatTime } = props;
   const holder = useRef<HTMLDivElement>(null);
   const scale = scaleOf(props, useWidth(holder));
-  const { width, x, step, heights } = scale;
+  const { left, width, x, step, heights } = scale;
   const [pointed, setPointed] = useState<number>();
   const peak = Math.max(0, ...heights);
   const peakText =
     peak > 0 ? `, most on ${timeName(times[heights.indexOf(peak)]!)}: ${format(peak)}` : '';
   const point = ({ clientX, currentTarget }: PointerEvent) => {
-    const { left } = (currentTarget as Element).getBoundingClientRect();
-    const index = Math.floor((clientX - left - LEFT) / step);
+    const offset = clientX - (currentTarget as Element).getBoundingClientRect().left;
+    const index = Math.floor((offset - left) / step);
     setPointed(index >= 0 && index < times.length ? index : undefined);
   };
   return (
@@ -111,8 +114,11 @@ function scaleOf({ times, series, kind = 'bars' }: ChartProps, width: number) {
     return kind === 'bars' ? sum(values) : Math.max(0, ...values);
   });
   const most = niceAbove(Math.max(0, ...heights));
-  const step = (width - LEFT) / Math.max(1, times.length);
+  const left = Math.max(LEAST_LEFT, compact.format(most / 2).length * DIGIT + 10);
+  const step = (width - left) / Math.max(1, times.length);
   return {
+    /** Where the first time begins. */
+    left,
     width,
     /** Of each time: the top of its bar, or of the highest line. */
     heights,
@@ -120,7 +126,7 @@ function scaleOf({ times, series, kind = 'bars' }: ChartProps, width: number) {
     most,
     /** Between two times. */
     step,
-    x: (index: number) => LEFT + index * step,
+    x: (index: number) => left + index * step,
     y: (value: number) => HEIGHT - BOTTOM - (value / most) * (HEIGHT - BOTTOM - TOP),
   };
 }
@@ -131,7 +137,7 @@ interface AxesProps extends Pick<ChartProps, 'times'> {
 }
 
 /** Three lines with their values, and names of as many times as there is space for. */
-function Axes({ scale: { width, most, step, x, y }, times, name }: AxesProps) {
+function Axes({ scale: { left, width, most, step, x, y }, times, name }: AxesProps) {
   const least = TICK / Math.max(step, 1);
   const every = TICKS.find((count) => count >= least) ?? times.length;
   const length = times.length > 1 ? times[1]! - times[0]! : 1;
@@ -141,8 +147,8 @@ function Axes({ scale: { width, most, step, x, y }, times, name }: AxesProps) {
     <>
       {[0, most / 2, most].map((value) => (
         <g key={value}>
-          <path class="grid" d={`M${LEFT},${y(value)}H${width}`} />
-          <text x={LEFT - 6} y={y(value) + 4} text-anchor="end">
+          <path class="grid" d={`M${left},${y(value)}H${width}`} />
+          <text x={left - 6} y={y(value) + 4} text-anchor="end">
             {compact.format(value)}
           </text>
         </g>
