@@ -131,7 +131,7 @@ const batch = v.strictObject({
   spool: withDefault(
     size('100MB', '1000TB'),
     '2GB',
-    'Disk space for uploads, over all batches.',
+    'Disk space for uploads, over all batches; an account may have about two thirds of it.',
     ONCE,
   ),
   deadline: withDefault(

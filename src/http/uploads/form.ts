@@ -49,7 +49,7 @@ export async function withForm<Result>(
   { spool, signal }: { readonly spool: Spool; readonly signal: AbortSignal },
   work: (form: Form, uploads: Uploads) => Promise<Result>,
 ): Promise<Result> {
-  const uploads = spool.uploads();
+  const uploads = spool.uploads(request.holder.account.id);
   try {
     return await work(await readForm(request, shape, uploads, signal), uploads);
   } finally {
@@ -128,9 +128,9 @@ export function admitForm(
   };
 }
 
-/** Checks the headers of a form before its body is read. @throws Failure 413, 415, or `overloaded` */
+/** Checks the headers of a form before its body is read. @throws Failure 413, 415, `overloaded` or `too_many_large_requests` */
 export function checkFormHeaders(
-  { headers }: FastifyRequest,
+  { headers, holder }: FastifyRequest,
   { requestBytes }: FormShape,
   spool: Spool,
 ): void {
@@ -143,7 +143,7 @@ export function checkFormHeaders(
   }
   const length = Number(headers['content-length'] ?? 0);
   if (length > requestBytes) throw requestTooLarge(requestBytes);
-  spool.checkRoom(length);
+  spool.checkRoom(holder.account.id, length);
 }
 
 async function readFile(

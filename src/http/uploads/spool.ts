@@ -3,6 +3,7 @@ import { type FileHandle, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { codedFailure } from '../../failure.ts';
 import { makeFolders } from '../../folders.ts';
+import { Sums } from '../../store/sums.ts';
 import { overloaded } from '../responses/errors.ts';
 
 /** An uploaded file. */
@@ -20,12 +21,16 @@ export interface Uploads {
    * not kept. Errors of `chunks` are thrown as they are.
    *
    * @param maxBytes limit of a file
-   * @throws Failure service_error with status 503 if the spool or the disk is full
+   * @throws Failure service_error with status 503 if the spool or the disk is full, rate_limit if the account uses its
+   *   share
    */
   receive(chunks: AsyncIterable<Uint8Array>, maxBytes: number): Promise<Upload>;
   /** Deletes all files of the request, also those that are still arriving. */
   discard(): Promise<void>;
 }
+
+/** Bytes that an account may use, for each byte that is left for all: two thirds of an empty spool. */
+const SHARE = 2;
 
 /**
  * A folder for uploads, which are too large for memory, with a limit for their bytes. Files of an earlier
@@ -35,8 +40,8 @@ export class Spool {
   readonly #folder: string;
   readonly #capacity: number;
   readonly #onFault: (error: unknown) => void;
-  #bytes = 0;
-  /** Bytes of files that could not be removed, by path: they still count. */
+  readonly #bytesByAccount = new Sums();
+  /** Bytes of files that could not be removed, by path: they still count, but for no account. */
   readonly #unremoved = new Map<string, number>();
 
   private constructor(folder: string, capacity: number, onFault: (error: unknown) => void) {
@@ -61,30 +66,41 @@ export class Spool {
 
   /** Bytes of all files in the spool. */
   get bytes(): number {
-    return this.#bytes;
+    return this.#bytesByAccount.total;
   }
 
-  /** Checks for room before a client sends a body. @throws Failure `overloaded` */
-  checkRoom(bytes: number): void {
-    if (this.#bytes + bytes > this.#capacity) {
-      throw overloaded('too many uploads are in progress; send this one later');
-    }
+  /**
+   * Checks for room before a client sends a body, or a part of it. Slow uploads of one account leave room for others.
+   *
+   * @param own bytes of the same request, which may use the whole spool while it is the only one of its account
+   * @throws Failure `overloaded`, `too_many_large_requests`
+   */
+  checkRoom(accountId: string, bytes: number, own = 0): void {
+    const free = this.#capacity - this.bytes;
+    if (bytes > free) throw overloaded('too many uploads are in progress; send this one later');
+    const used = this.#bytesByAccount.of(accountId);
+    if (used === own || used + bytes <= free * SHARE) return;
+    const message = 'too many uploads of this account are in progress; send this one later';
+    throw codedFailure('too_many_large_requests', message, { retryAfter: 5 });
   }
 
-  uploads(): Uploads {
+  uploads(accountId: string): Uploads {
     const kept = new Map<string, number>();
+    let own = 0;
     let discarded = false;
 
     const drop = async (path: string) => {
       const size = kept.get(path);
       if (size === undefined) return;
       kept.delete(path);
-      await this.#remove(path, size);
+      own -= size;
+      await this.#remove(path, size, accountId);
     };
 
     const write = async (file: FileHandle, path: string, chunk: Uint8Array) => {
-      this.checkRoom(chunk.byteLength);
-      this.#bytes += chunk.byteLength;
+      this.checkRoom(accountId, chunk.byteLength, own);
+      this.#bytesByAccount.add(accountId, chunk.byteLength);
+      own += chunk.byteLength;
       kept.set(path, kept.get(path)! + chunk.byteLength);
       await file.appendFile(chunk).catch(refuse);
     };
@@ -117,15 +133,17 @@ export class Spool {
   }
 
   /** Removes a file. The request does not fail if the file cannot be removed. */
-  async #remove(path: string, size: number): Promise<void> {
+  async #remove(path: string, size: number, accountId = ''): Promise<void> {
     // Taken out of the map, so that no other request removes it at the same time.
     const isKnown = this.#unremoved.delete(path);
     try {
       await rm(path, { force: true });
-      this.#bytes -= size;
     } catch (error) {
+      this.#bytesByAccount.add('', size);
       this.#unremoved.set(path, size);
       if (!isKnown) this.#onFault(error);
+    } finally {
+      this.#bytesByAccount.add(accountId, -size);
     }
   }
 }

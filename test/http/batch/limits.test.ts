@@ -130,7 +130,7 @@ describe('the spool', () => {
     );
   });
 
-  test('has a limit for chunked requests', async () => {
+  test('has a limit for chunked requests, and leaves other accounts room', async () => {
     const own = await ownServer({ config: { batch: { spool: '100MB' } } });
     const first = new RawClient(own);
     await first.write(headOf(HASH, { 'Content-Length': `${90 * MEGABYTE}` }));
@@ -139,8 +139,12 @@ describe('the spool', () => {
     }
     while (own.spool.bytes < 80 * MEGABYTE) await new Promise(setImmediate);
     const stream = new Blob([bodyOf([filePart('b', randomBytes(25 * MEGABYTE))])]).stream();
-    const { status, json } = await send(own, HASH, stream as ReadableStream);
+    const { status, json } = await send(own, HASH, stream as ReadableStream, { key: KEYS.b });
     expect([status, json.error?.code]).toEqual([503, 'overloaded']);
+    const small = formOf({ a: randomBytes(MEGABYTE) });
+    const further = await send(own, HASH, small);
+    expect([further.status, further.json.error?.code]).toEqual([429, 'too_many_large_requests']);
+    expect((await send(own, HASH, small, { key: KEYS.b })).status).toBe(200);
     expect(own.spool.bytes).toBe(80 * MEGABYTE);
     first.socket.destroy();
     await own.idle();

@@ -20,7 +20,7 @@ describe('the spool', () => {
   test('counts the bytes of kept files, and counts a file that is too large without keeping it', async () => {
     const folder = temporaryFolder();
     const spool = await Spool.open(folder, 100);
-    const uploads = spool.uploads();
+    const uploads = spool.uploads('a');
     expect(await uploads.receive(chunks(10, 20), 50)).toMatchObject({ size: 30 });
     expect(await uploads.receive(chunks(40, 20, 500), 50)).toEqual({ size: 560, path: null });
     expect([readdirSync(folder).length, spool.bytes]).toEqual([1, 30]);
@@ -30,7 +30,7 @@ describe('the spool', () => {
 
   test('refuses a file without room and keeps the earlier ones', async () => {
     const spool = await Spool.open(temporaryFolder(), 100);
-    const [one, other] = [spool.uploads(), spool.uploads()];
+    const [one, other] = [spool.uploads('a'), spool.uploads('b')];
     await one.receive(chunks(60), 90);
     await expect(other.receive(chunks(30, 30), 90)).rejects.toMatchObject({
       status: 503,
@@ -38,15 +38,15 @@ describe('the spool', () => {
     });
     await other.discard();
     expect(spool.bytes).toBe(60);
-    expect(() => spool.checkRoom(41)).toThrow(/later/);
-    spool.checkRoom(40);
+    expect(() => spool.checkRoom('b', 41)).toThrow(/later/);
+    spool.checkRoom('b', 40);
     await one.discard();
   });
 
   test('does not keep bytes that arrive after discard', async () => {
     const folder = temporaryFolder();
     const spool = await Spool.open(folder, 100);
-    const uploads = spool.uploads();
+    const uploads = spool.uploads('a');
     let discarding: Promise<void> | undefined;
     async function* late(): AsyncGenerator<Uint8Array> {
       yield new Uint8Array(10);
@@ -62,7 +62,7 @@ describe('the spool', () => {
     const folder = temporaryFolder();
     const spool = await Spool.open(folder, 100);
     rmSync(folder, { recursive: true });
-    await expect(spool.uploads().receive(chunks(1), 9)).rejects.toMatchObject({
+    await expect(spool.uploads('a').receive(chunks(1), 9)).rejects.toMatchObject({
       type: 'service_error',
       status: 503,
       code: 'storage_unavailable',

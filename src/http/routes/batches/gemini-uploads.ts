@@ -99,7 +99,7 @@ export function geminiUploadRoutes(server: FastifyInstance, context: AppContext)
           throw invalid('X-Goog-Upload-Command', 'expected upload, finalize, both, or query');
         }
         if (received !== offset) throw invalid('X-Goog-Upload-Offset', `expected ${received}`);
-        const spooled = spool.uploads();
+        const spooled = spool.uploads(holder.account.id);
         const signal = disconnectSignal(reply);
         try {
           const content = (body ?? []) as AsyncIterable<Uint8Array>;
