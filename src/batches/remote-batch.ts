@@ -25,6 +25,7 @@ import type { BatchBody, BatchDocument, BatchEnd, RemoteBatch, SentBatch } from 
 import { linesOf, MESSAGES, parseLine } from './input.ts';
 import { factorOf, wholeTextCall } from './line-runner.ts';
 import type { RangeServices } from './range-run.ts';
+import { MAX_RESULT_LINE } from './remote-results.ts';
 import { JSONL } from './stored-files.ts';
 
 interface RemoteServices extends RangeServices {
@@ -36,6 +37,12 @@ const NAME = 'oriel_batch';
 
 /** Batches whose identifier at the provider is known. */
 const MAX_OPEN = 500;
+
+/** Bytes of a file of results, as many as 100,000 answers of 40 KB. */
+const MAX_RESULT_BYTES = 4 * 2 ** 30;
+
+/** Characters of a provider's identifier, which is stored. */
+const MAX_ID = 256;
 
 /** How long a provider may take to end an expired batch, in milliseconds. */
 const MAX_DELAY = 3_600_000;
@@ -106,24 +113,35 @@ export async function advanceRemote(
     return set({ ...remote, isCancelled: true });
   }
   const state = await ask(path).then(readJson);
-  const how = String(state['processing_status'] ?? state['status']);
+  const how = textOf(state['processing_status'] ?? state['status']);
   // The provider rejected the batch. Sending the requests one by one shows which one is at fault.
   if (how === 'failed') return set(null);
   if (!/^(?:ended|completed|expired|cancelled)$/.test(how)) return;
-  const ids = [state['output_file_id'], state['error_file_id']].flatMap(
-    (id) => nonEmptyTextOf(id) ?? [],
-  );
+  const ids = [state['output_file_id'], state['error_file_id']].flatMap((id) => idOf(id) ?? []);
   const sources = ids.map((id) => `/files/${encodeURIComponent(id)}/content`);
+  const maxBytes = Math.min(MAX_RESULT_BYTES, (remote.sent?.count ?? Infinity) * MAX_RESULT_LINE);
   const results: NewAsset[] = [];
-  for (const source of isInline ? [`${path}/results`] : sources) {
-    const asset = await files.write(JSONL, responseChunks(await ask(source)));
-    await store.addUpload(key.accountId, asset, Infinity);
-    results.push(asset);
+  try {
+    for (const source of isInline ? [`${path}/results`] : sources) {
+      const content = responseChunks(await ask(source));
+      const asset = await files.write(JSONL, content, { maxBytes });
+      await store.addUpload(key.accountId, asset, Infinity);
+      results.push(asset);
+    }
+  } catch (error) {
+    // All of them are fetched again.
+    await files.discard(key.accountId, results);
+    // Those that are too large would be so again.
+    const isTooLarge = error instanceof Failure && error.code === 'file_too_large';
+    if (isTooLarge) await set({ ...remote, results: [], ended: cut });
+    throw error;
   }
   const isEarly = isCut && /^(?:ended|cancelled)$/.test(how);
   const ended = isEarly ? cut : how === 'ended' ? 'completed' : (how as BatchEnd);
   return set({ ...remote, results, ended });
 }
+
+const idOf = (value: unknown) => (textOf(value).length > MAX_ID ? null : nonEmptyTextOf(value));
 
 /** Resolves with null if the provider rejects the request for good. */
 function ifRefused(error: unknown): null {
@@ -161,7 +179,7 @@ async function findSent(
       const isOwn = isInline
         ? requests === count && !known.has(textOf(id))
         : objectOf(metadata)[NAME] === name;
-      if (isOwn) return nonEmptyTextOf(id);
+      if (isOwn) return idOf(id);
     }
     if (answer?.['has_more'] !== true || listed.length === 0) return null;
     query = `limit=100&${cursor}=${encodeURIComponent(textOf(listed.at(-1)!['id']))}`;
@@ -210,7 +228,7 @@ async function submit(
     await store.release(held);
     await mark(count);
     const send = async (path: string, request: Partial<ProviderRequest>) =>
-      nonEmptyTextOf((await ask(path, request).then(readJson))['id']);
+      idOf((await ask(path, request).then(readJson))['id']);
     if (isInline) {
       const headers = {
         ...dialectAt(endpoint)!.headers,

@@ -1,7 +1,8 @@
 import type { AssetStorage } from '../assets/storage/asset-storage.ts';
+import { Failure } from '../failure.ts';
 import { remember } from '../maps.ts';
 import { tryParseJson } from '../schema/json.ts';
-import { objectOf } from '../schema/untrusted.ts';
+import { objectOf, textOf } from '../schema/untrusted.ts';
 import type { NewAsset } from '../store/asset.ts';
 import type { Upstream } from '../upstream/response.ts';
 import type { BatchBody, RemoteBatch } from './batch.ts';
@@ -14,7 +15,10 @@ export interface RemoteAnswer {
 }
 
 /** Where the results of lines are in a provider's file, by the name of the line. */
-type Places = ReadonlyMap<unknown, readonly [NewAsset, { first: number; last: number }]>;
+type Places = ReadonlyMap<string, readonly [NewAsset, { first: number; last: number }]>;
+
+/** Bytes of one result. Several are in memory at the same time. */
+export const MAX_RESULT_LINE = 32 * 2 ** 20;
 
 /** Number of batches whose places are remembered: as many as a node works on at the same time. */
 const MAX_KNOWN = 8;
@@ -39,7 +43,7 @@ export class RemoteResults {
       places.catch(() => this.#known.delete(id));
       remember(this.#known, id, places, MAX_KNOWN);
     }
-    const place = (await places).get(`${remote.sent?.name ?? 'line'}-${line}`);
+    const place = (await places).get(`${nameOf(remote)}-${line}`);
     if (place === undefined) return remote.ended === 'completed' ? null : 'unrun';
     const chunks: Buffer[] = [];
     const [asset, range] = place;
@@ -52,17 +56,27 @@ export class RemoteResults {
     if (remote?.id !== undefined) this.#known.delete(remote.id);
   }
 
-  async #read({ results = [] }: RemoteBatch): Promise<Places> {
-    const places = new Map<unknown, readonly [NewAsset, { first: number; last: number }]>();
-    for (const asset of results) {
-      for await (const { bytes, end } of linesOf(this.#assets.chunks(asset), Infinity)) {
-        const range = { first: end - 1 - bytes.length, last: end - 2 };
-        places.set(parsed(bytes)['custom_id'], [asset, range]);
+  async #read(remote: RemoteBatch): Promise<Places> {
+    const places = new Map<string, readonly [NewAsset, { first: number; last: number }]>();
+    const isOwn = new RegExp(`^${nameOf(remote)}-\\d{1,6}$`);
+    for (const asset of remote.results ?? []) {
+      try {
+        for await (const { bytes, end } of linesOf(this.#assets.chunks(asset), MAX_RESULT_LINE)) {
+          const range = { first: end - 1 - bytes.length, last: end - 2 };
+          const name = textOf(parsed(bytes)['custom_id']);
+          if (isOwn.test(name)) places.set(name, [asset, range]);
+        }
+      } catch (error) {
+        // Too long a line, or too many: what follows counts as missing.
+        if (!(error instanceof Failure) || error.status >= 500) throw error;
       }
     }
     return places;
   }
 }
+
+/** What the names of lines begin with at the provider. */
+const nameOf = ({ sent }: RemoteBatch) => sent?.name ?? 'line';
 
 const parsed = (bytes: Buffer) => objectOf(tryParseJson(bytes.toString()));
 

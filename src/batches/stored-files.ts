@@ -98,15 +98,19 @@ export class StoredFiles implements FileContents {
     const { store, config } = this.#services;
     if (await store.findAsset(id)) return;
     const content = chunksOf(() => open(path, 'r'));
-    const asset = await this.write(BINARY, content, id);
+    const asset = await this.write(BINARY, content, { id });
     await store
       .addUpload(account.id, asset, config().limits[account.plan].uploads)
       .catch(rethrowAfter(() => this.discard(account.id, [asset])));
   }
 
   /** Writes content, which the caller records or discards. */
-  async write(mediaType: string, content: FileSource, id = newAssetId('bin')): Promise<NewAsset> {
-    return { id, mediaType, ...(await this.#services.assets.write(id, content, Infinity)) };
+  async write(
+    mediaType: string,
+    content: FileSource,
+    { id = newAssetId('bin'), maxBytes = Infinity }: { id?: string; maxBytes?: number } = {},
+  ): Promise<NewAsset> {
+    return { id, mediaType, ...(await this.#services.assets.write(id, content, maxBytes)) };
   }
 
   /** Records a file whose content is stored. Removes the content if that fails. */

@@ -1,4 +1,5 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { openServer } from '../fixtures/open-server.ts';
 
@@ -22,6 +23,8 @@ export class RemoteProvider {
   status = 200;
   /** The request that gets no answer. */
   held = '';
+  /** Whether results have no end. */
+  isEndless = false;
   /** Batches that were created, the newest first. */
   created: Loose[] = [];
   #files = new Map<string, string>();
@@ -34,6 +37,7 @@ export class RemoteProvider {
 
   reset(): void {
     Object.assign(this, { state: 'in_progress', lines: [], status: 200, held: '', created: [] });
+    this.isEndless = false;
     this.seen.length = 0;
   }
 
@@ -57,6 +61,12 @@ export class RemoteProvider {
       return void send({ id: 'file-in' });
     }
     if (method === 'GET' && url.startsWith('/v1/files/')) {
+      if (this.isEndless) {
+        const chunks = (function* () {
+          for (;;) yield Buffer.alloc(2 ** 20, 'x');
+        })();
+        return void Readable.from(chunks).pipe(response);
+      }
       return void send(this.#files.get(url.split('/')[3]!)!);
     }
     const isMessages = url.startsWith('/v1/messages/');

@@ -145,6 +145,13 @@ describe('a batch of a route with batches: provider', () => {
     expect(remote.seen).not.toContainEqual(expect.stringMatching(/completions|messages$/));
   });
 
+  it('ends if its results have no end', async () => {
+    Object.assign(remote, { isEndless: true, state: 'completed' });
+    const client = clientOf(daemon().url);
+    const ended = await endOf(client, (await createBatch(client, lines(['one']))).id);
+    expect(ended).toMatchObject({ status: 'expired', request_counts: { total: 1, completed: 0 } });
+  });
+
   it('ends when it is cancelled after its provider was removed', async () => {
     const client = clientOf(daemon().url);
     const created = await createBatch(client, lines(['one']));
