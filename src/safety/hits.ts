@@ -24,8 +24,8 @@ interface TermHit extends Hit {
   readonly term: Term;
 }
 
-/** A word with digits or signs in place of some letters. */
-const MASKED = /\p{L}.*[*@$€!|0-9]|[*@$€!|0-9].*\p{L}/u;
+/** What a word with digits or signs in place of some letters has both of. */
+const [A_LETTER, A_SIGN] = [/\p{L}/u, /[*@$€!|0-9]/];
 const KATAKANA = /^[\u30a1-\u30fa\u30fc]$/;
 
 /** Lengths of words in which two terms written as one word are searched. */
@@ -181,7 +181,8 @@ class Search {
   }
 
   #isDisguised(start: number, end: number): boolean {
-    for (let at = start; at < end; at++) if (MASKED.test(this.#words[at]!.text)) return true;
+    const isMasked = ({ text }: Word) => A_LETTER.test(text) && A_SIGN.test(text);
+    for (let at = start; at < end; at++) if (isMasked(this.#words[at]!)) return true;
     return false;
   }
 

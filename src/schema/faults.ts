@@ -140,7 +140,7 @@ function distance(from: string, to: string): number {
 }
 
 /** Text that looks like a URL: it has an authority, credentials or a query with a value. */
-const URL_LIKE = /\/\/|:[^@]*@|\?[^=]*=/;
+const URL_LIKE = /\/\/|^[^:]*:[^@]*@|^[^?]*\?[^=]*=/;
 
 /** Redacts text that looks like a URL; returns any other text unchanged. */
 export const redactIfUrl = (text: string): string => (URL_LIKE.test(text) ? redactUrl(text) : text);

@@ -155,7 +155,7 @@ export class NetworkPolicy {
 }
 
 function withoutBrackets(hostname: string): string {
-  return hostname.replace(/^\[|\]$/g, '').replace(/\.+$/, '');
+  return hostname.replace(/^\[|\]$/g, '').replace(/(?<!\.)\.+$/, '');
 }
 
 /** @param ports `443` or `1024-65535` */

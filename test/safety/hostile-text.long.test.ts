@@ -122,6 +122,7 @@ describe('prompts of 100,000 characters are classified', () => {
       'beginnings of tags': '</a',
       'beginnings of comments': '<!--',
       'marks without letters': '\u0489',
+      'a long word that begins harmlessly': 'nacktmull',
     }),
   )('%s', (_, part) => {
     const prompt = fill(part);

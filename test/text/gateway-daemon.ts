@@ -176,7 +176,7 @@ export async function administer(
   return ((await response.json()) as { result: { key: string } }).result;
 }
 
-type KeyOption = 'budget' | 'models' | 'allow' | 'images' | 'tpm' | 'parallel' | 'team';
+type KeyOption = 'budget' | 'models' | 'allow' | 'images' | 'tpm' | 'parallel' | 'team' | 'bodies';
 
 /** Makes an account with credits and a key for it. */
 export async function newKey(

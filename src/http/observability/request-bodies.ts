@@ -109,7 +109,7 @@ export function bodiesOf(
 }
 
 /** Images and other files within JSON. */
-const BASE64 = /[A-Za-z0-9+/_-]{2000,}={0,2}/g;
+const BASE64 = /(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{2000,}={0,2}/g;
 
 /** Characters beyond the limit that are redacted. */
 const MARGIN = 4096;

@@ -1,5 +1,6 @@
 import { redactKey } from '../../routing/redaction.ts';
 import { countOf, nonEmptyTextOf, objectOf, objectsOf, textOf } from '../../schema/untrusted.ts';
+import { parseHttpUrl } from '../../upstream/public-url.ts';
 import type { MediaUsage } from '../task/task-request.ts';
 import type { MediaOutput, OutputFile } from './provider.ts';
 import { invalidResponse, type Json } from './provider-client.ts';
@@ -64,8 +65,7 @@ function fileAt(value: unknown): Source | null {
     const bytes = bytesOfBase64(url);
     return bytes && { bytes };
   }
-  if (url.length > MAX_URL_LENGTH || !URL.canParse(url)) return null;
-  return /^https?:$/.test(new URL(url).protocol) ? { url } : null;
+  return url.length > MAX_URL_LENGTH || parseHttpUrl(url) === null ? null : { url };
 }
 
 /** The prefix of a data: URL, which some providers send before the data. */

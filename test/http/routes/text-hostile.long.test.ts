@@ -300,6 +300,34 @@ describe('text requests beyond a limit', () => {
     }
   });
 
+  const images = (count: number, host: string) => {
+    const part = (_: unknown, index: number) =>
+      `{"type":"image_url","image_url":{"url":"http://${host}${index}.de/a.png"}}`;
+    return around('chat', modelTo('chat'), `[${Array.from({ length: count }, part).join(',')}]`);
+  };
+  const han = String.fromCharCode(...Array.from({ length: 7900 }, (_, at) => 0x4e00 + at));
+  // Each of them took minutes.
+  it.each([
+    ['hosts of dots', images(1300, `a${'.'.repeat(7000)}`)],
+    ['hosts of Chinese letters', images(400, han)],
+    ['many hosts of Chinese letters', images(12_000, han.slice(0, 240))],
+    ['colons', around('chat', modelTo('chat'), '"x"', `,"temperature":"${':'.repeat(10 ** 6)}"`)],
+  ])('with %s are refused at once', async (_case, body) => {
+    expect((await post('chat', body)).status).toBe(400);
+  });
+
+  it('with long runs of letters are kept at once', async () => {
+    const { daemon, upstream } = gateway();
+    upstream.play(GOOD);
+    const key = await newKey(daemon, 'keeps', { bodies: 'all', credits: '1000000' });
+    const content = `${'a'.repeat(1999)} `.repeat(4500);
+    const body = { model: modelTo('chat'), messages: [{ role: 'user', content }] };
+    expect((await send(daemon, 'chat', body, { key })).status).toBe(200);
+    // It is kept after it was answered, which took half a minute.
+    const signal = AbortSignal.timeout(15_000);
+    expect((await fetch(`${daemon.url}/healthz`, { signal })).status).toBe(200);
+  });
+
   it.each(DIALECTS)('in the format %s are refused beyond the limit of bytes', async (dialect) => {
     const response = await post(
       dialect,
