@@ -2,10 +2,20 @@
  * The entry of a thread for long texts. Each function imports what it needs when it is called, since most
  * threads run only one of them.
  */
+import { readlinkSync } from 'node:fs';
+import { setPriority } from 'node:os';
+import { basename } from 'node:path';
 import { Failure } from '../src/failure.ts';
 import type { ReadOptions } from '../src/operations/recipe/read-recipe.ts';
 import type { Recipe } from '../src/operations/recipe/recipe.ts';
 import type { Classification } from '../src/safety/classify.ts';
+
+try {
+  // On few processors, the event loop gets three times as much of them as this thread. Only Linux has its file.
+  setPriority(Number(basename(readlinkSync('/proc/thread-self'))), 5);
+} catch {
+  // The system has no priorities of threads.
+}
 
 /** One classification for each text, by the rules that check prompts. */
 export async function classify(texts: readonly string[]): Promise<readonly Classification[]> {

@@ -1,4 +1,3 @@
-import { setImmediate } from 'node:timers/promises';
 import type { Config } from '../config/settings/schema.ts';
 import { codedFailure, Failure } from '../failure.ts';
 import { quoteValue } from '../schema/fields.ts';
@@ -9,6 +8,7 @@ import type { KeyHolder } from '../store/store.ts';
 import { dialectAt } from '../text/dialects/registry.ts';
 import { decodeEmbeddings } from '../text/embeddings/request.ts';
 import { findModelOfType } from '../text/execution/model-routes.ts';
+import { sliced } from '../turns.ts';
 import type { BatchRange, InputFault, LinePlace } from './batch.ts';
 
 export const EMBEDDINGS = '/v1/embeddings';
@@ -136,7 +136,7 @@ export async function checkInput(chunks: AsyncIterable<Buffer>, rules: InputRule
   const known = new Map<string, number>();
   const ranges: BatchRange[] = [];
   const models = new Set<string>();
-  let heldSince = performance.now();
+  const giveWay = sliced(MAX_HOLD_MS);
   let at: LinePlace = { offset: 0, number: 1 };
   let total = 0;
   let line: number | null = null;
@@ -157,9 +157,7 @@ export async function checkInput(chunks: AsyncIterable<Buffer>, rules: InputRule
       ranges[last.id] = { ...last, lines: last.lines + 1 };
       total += 1;
       at = { offset: end, number: number + 1 };
-      if (performance.now() - heldSince < MAX_HOLD_MS) continue;
-      await setImmediate();
-      heldSince = performance.now();
+      await giveWay();
     }
     line = null;
     if (total === 0) throw invalid(null, 'expected at least one request, received none');

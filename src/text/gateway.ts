@@ -1,7 +1,7 @@
-import { setImmediate } from 'node:timers/promises';
 import type { Failure } from '../failure.ts';
 import { RouteAffinity } from '../routing/affinity.ts';
 import { Routing } from '../routing/routing.ts';
+import { sliced } from '../turns.ts';
 import type { LightAbortSignal } from '../upstream/abort-signal.ts';
 import type { TextObserver } from './billing/charge-report.ts';
 import './built-in-dialects.ts';
@@ -92,15 +92,12 @@ export class TextGateway {
   async #answer(call: TextCall): Promise<string | null> {
     const { config, upstream } = this.#services;
     const execution = new TextExecution(call, config(), call.batched?.upstream ?? upstream);
-    let heldSince = performance.now();
+    const giveWay = sliced(MAX_HOLD_MS);
     try {
       for (const stage of call.isWarmUp ? WARM_UP_STAGES : STAGES) {
         // Gives the event loop to other requests. No more often: each large request that waits here holds its
         // parsed body, and many that take turns would fill the memory.
-        if (execution.isLarge && performance.now() - heldSince > MAX_HOLD_MS) {
-          await setImmediate();
-          heldSince = performance.now();
-        }
+        if (execution.isLarge) await giveWay();
         const running = stage(execution, this.#services);
         if (running !== undefined) await running;
       }

@@ -3,6 +3,7 @@ import { codedFailure, type Failure } from '../../failure.ts';
 import { formatPath } from '../../schema/faults.ts';
 import { invalid } from '../../schema/invalid.ts';
 import { structureOf } from '../../schema/json.ts';
+import { nextTurn } from '../../turns.ts';
 import { overloaded } from '../responses/errors.ts';
 import { LARGE, type MemoryShares } from './memory-shares.ts';
 
@@ -36,13 +37,17 @@ export function parseJsonBodies(server: FastifyInstance, shares: MemoryShares): 
     'application/json',
     { parseAs: 'string' },
     (request, body, done) => {
-      try {
-        check(request, body);
-      } catch (error) {
-        done(error as Failure);
-        return undefined;
-      }
-      return parse(request, body, done);
+      const read = () => {
+        try {
+          check(request, body);
+        } catch (error) {
+          return done(error as Failure);
+        }
+        parse(request, body, done);
+      };
+      // Large bodies that arrive together are parsed in one turn of the event loop each.
+      if (body.length < LARGE) read();
+      else nextTurn().then(read);
     },
   );
 }

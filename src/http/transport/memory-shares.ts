@@ -23,6 +23,8 @@ const BYTES_PER_PARSED_BYTE = 20;
 /** Memory of the values that one body may have (`structureOf`). */
 const MAX_BYTES_OF_VALUES = 12 * 1024 * 1024;
 
+type Closable = EventEmitter & { readonly closed?: boolean };
+
 /** Memory that one account may use, as a share of the free memory. */
 const SHARE = 1 / 2;
 
@@ -50,7 +52,9 @@ export class MemoryShares {
    * @param further bytes beside those that every request uses
    * @throws Failure rate_limit if the owner uses its whole share
    */
-  reserve(owner: string, further: number, response: EventEmitter): void {
+  reserve(owner: string, further: number, response: Closable): void {
+    // The client may have left while its body waited to be parsed. There will be no other event.
+    if (response.closed) return;
     if (further >= LARGE) this.#pressure.measure();
     const bytes = BYTES_PER_REQUEST + further;
     const used = this.#bytesByOwner.of(owner);

@@ -1,4 +1,3 @@
-import { setImmediate } from 'node:timers/promises';
 import type { TextModel } from '../../config/catalog/catalog.ts';
 import { isRemote, kindOf, type Provider } from '../../config/providers/provider-kinds.ts';
 import type { Config } from '../../config/settings/schema.ts';
@@ -9,6 +8,7 @@ import { longestTotal, timeoutsUntil } from '../../routing/retry-policy.ts';
 import { routeCandidates } from '../../routing/route-candidates.ts';
 import { Routing } from '../../routing/routing.ts';
 import type { TextJobs } from '../../threads/text-threads.ts';
+import { nextTurn } from '../../turns.ts';
 import { networkPolicyOf } from '../../upstream/network-policy.ts';
 import type { Json } from '../canonical/canonical.ts';
 import { invalidAnswer } from '../dialects/answer-errors.ts';
@@ -64,7 +64,7 @@ export class TokenCounter {
     const counting = checked(call, this.#options.config());
     const { model, deadline } = counting;
     // Another turn of the event loop: writing a large request takes as long as reading it.
-    await setImmediate();
+    await nextTurn();
     return this.#routing.run({
       model: counting.request.model,
       accountId: call.holder.account.id,

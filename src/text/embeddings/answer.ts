@@ -1,7 +1,7 @@
-import { setImmediate } from 'node:timers/promises';
 import { tryParseJson } from '../../schema/json.ts';
 import { isObject, listOf } from '../../schema/untrusted.ts';
 import { answerId } from '../../store/answer-identity.ts';
+import { nextTurn } from '../../turns.ts';
 import type { RowAnswer } from '../rows/row.ts';
 
 /** The vectors of all items, in their order, in the encoding that the client asked for. */
@@ -30,7 +30,7 @@ export async function parseAnswer(text: string): Promise<unknown> {
     inTurn += vector.length;
     if (inTurn < TURN) continue;
     inTurn = 0;
-    await setImmediate();
+    await nextTurn();
   }
   const answer = tryParseJson(rest + text.slice(end));
   if (!isObject(answer)) return answer;
@@ -58,7 +58,7 @@ export async function writeEmbeddings(
     inTurn += entry.length;
     if (inTurn < TURN) continue;
     inTurn = 0;
-    await setImmediate();
+    await nextTurn();
   }
   const usage = { prompt_tokens: tokens, total_tokens: tokens };
   // OpenAI has no identifier, but Mistral's SDK requires one.

@@ -1,6 +1,6 @@
-import { setImmediate } from 'node:timers/promises';
 import { COMMON_DIRECTIVES, obeyDirectives, readDirectives } from '../../routing/directives.ts';
 import { invalid } from '../../schema/invalid.ts';
+import { sliced } from '../../turns.ts';
 import type { SandboxTarget } from '../rows/row.ts';
 import { countTokens } from '../sandbox/tokens.ts';
 import type { Embeddings } from './answer.ts';
@@ -12,8 +12,8 @@ const DEFAULT_DIMENSIONS = 256;
 /** Numbers of all vectors of one request, which are made and written in 0.2 s. */
 const MAX_NUMBERS = 1_048_576;
 
-/** Items between two turns of the event loop. */
-const ITEMS_IN_ONE_TURN = 100;
+/** How long vectors are made before other requests get their turn, in milliseconds. */
+const MAX_HOLD_MS = 3;
 
 /** Words of one item that are read. */
 const MAX_WORDS = 8192;
@@ -40,9 +40,9 @@ export async function embedBySandbox(
   await obeyDirectives(readDirectives(texts, COMMON_DIRECTIVES), signal, deadline);
   let tokens = 0;
   const vectors: unknown[] = [];
+  const giveWay = sliced(MAX_HOLD_MS);
   for (const item of items) {
-    // Other requests would wait for all vectors.
-    if (vectors.length % ITEMS_IN_ONE_TURN === 0) await setImmediate();
+    await giveWay();
     tokens += typeof item === 'string' ? countTokens(item) : item.length;
     const vector = vectorOf(wordsOf(item), size);
     vectors.push(encoding === 'base64' ? encodeVector(vector) : vector);

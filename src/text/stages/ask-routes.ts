@@ -1,10 +1,10 @@
-import { setImmediate } from 'node:timers/promises';
 import { isPriced, type TextRoute } from '../../config/catalog/catalog.ts';
 import { upstreamModelOf } from '../../config/catalog/model-names.ts';
 import { isRemote } from '../../config/providers/provider-kinds.ts';
 import { longestTotal } from '../../routing/retry-policy.ts';
 import { unknownToProvider } from '../../routing/route-candidates.ts';
 import { isSpread } from '../../routing/route-order.ts';
+import { nextTurn } from '../../turns.ts';
 import { textCacheOf } from '../execution/answer-cache.ts';
 import type { Outcome } from '../execution/execution.ts';
 import { runRoute } from '../execution/run-route.ts';
@@ -64,7 +64,7 @@ export const askRoutes: Stage = async (execution, services) => {
       signal: clientDisconnect,
       deadline,
       attempt: async (candidate, provider) => {
-        if (execution.isLarge) await setImmediate();
+        if (execution.isLarge) await nextTurn();
         answering = candidate;
         execution.isSent = isRemote(provider);
         nameRoute(candidate.route);
