@@ -10,6 +10,12 @@ export const REFERENCES = [
   'vector_store_ids',
 ] as const;
 
+/** Features of tools that the provider runs. */
+export const HOSTED_TOOLS = [
+  ...(['advisor', 'code_interpreter', 'computer_use', 'file_search'] as const),
+  ...(['image_generation', 'mcp', 'web_fetch', 'web_search'] as const),
+] as const;
+
 /**
  * Features of text requests that need the permission of the model or of the key: those that tokens do
  * not meter, that run elsewhere, or that read stored data.
@@ -35,16 +41,9 @@ export const FEATURES = [
 
 /** Features that keys of the account `owner` have at every model, since the owner pays the providers. */
 export const OWNER_FEATURES = [
-  'advisor',
-  'code_interpreter',
-  'computer_use',
-  'file_search',
-  'image_generation',
-  'mcp',
+  ...HOSTED_TOOLS,
   'service_tier',
-  'web_fetch',
-  'web_search',
   ...REFERENCES,
-] as const satisfies readonly (typeof FEATURES)[number][];
+] as const satisfies readonly Feature[];
 
 export type Feature = (typeof FEATURES)[number];

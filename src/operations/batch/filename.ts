@@ -157,22 +157,10 @@ const HIDDEN = String.raw`[\p{Control}\p{Surrogate}\p{Line_Separator}\p{Paragrap
 const EMOJI = String.raw`\p{Extended_Pictographic}[\p{Emoji_Modifier}\u{fe0e}\u{fe0f}]?`;
 
 const JOINING_SCRIPTS = [
-  'Arabic',
-  'Bengali',
-  'Devanagari',
-  'Gujarati',
-  'Gurmukhi',
-  'Kannada',
-  'Khmer',
-  'Malayalam',
-  'Mongolian',
-  'Myanmar',
-  'Oriya',
-  'Sinhala',
-  'Syriac',
-  'Tamil',
-  'Telugu',
+  'Arabic Bengali Devanagari Gujarati Gurmukhi Kannada Khmer Malayalam',
+  'Mongolian Myanmar Oriya Sinhala Syriac Tamil Telugu',
 ]
+  .flatMap((names) => names.split(' '))
   .map((script) => String.raw`\p{Script_Extensions=${script}}`)
   .join('');
 

@@ -5,35 +5,19 @@ import { FILE_SCHEME, type MediaPart, type MediaSource } from '../canonical/cano
 
 /** Media types by the extension of a URL's path, which is all that an address says of its content. */
 const TYPES: Readonly<Record<string, string>> = {
-  aac: 'audio/aac',
-  aiff: 'audio/aiff',
-  avi: 'video/avi',
-  csv: 'text/csv',
-  flac: 'audio/flac',
-  gif: 'image/gif',
-  heic: 'image/heic',
-  heif: 'image/heif',
-  htm: 'text/html',
-  html: 'text/html',
-  jpeg: 'image/jpeg',
-  jpg: 'image/jpeg',
-  json: 'application/json',
-  md: 'text/markdown',
-  mov: 'video/mov',
-  mp3: 'audio/mpeg',
-  mp4: 'video/mp4',
-  mpeg: 'video/mpeg',
-  mpg: 'video/mpg',
-  ogg: 'audio/ogg',
-  pdf: 'application/pdf',
-  png: 'image/png',
-  txt: 'text/plain',
-  wav: 'audio/wav',
-  webm: 'video/webm',
-  webp: 'image/webp',
-  wmv: 'video/wmv',
-  xml: 'text/xml',
+  ...typesOf('audio', 'aac aiff flac ogg wav'),
+  ...typesOf('image', 'gif heic heif jpeg png webp'),
+  ...typesOf('text', 'csv html xml'),
+  ...typesOf('video', 'avi mov mp4 mpeg mpg webm wmv'),
+  ...typesOf('application', 'json pdf'),
+  ...{ htm: 'text/html', md: 'text/markdown', txt: 'text/plain' },
+  ...{ jpg: 'image/jpeg', mp3: 'audio/mpeg' },
 };
+
+/** The types of a kind whose names are their extensions. */
+function typesOf(kind: string, extensions: string) {
+  return Object.fromEntries(extensions.split(' ').map((one) => [one, `${kind}/${one}`]));
+}
 
 /** Hosts whose videos Gemini reads by address, whatever their type. */
 export const VIDEO_HOSTS = new Set(['www.youtube.com', 'youtube.com', 'm.youtube.com', 'youtu.be']);

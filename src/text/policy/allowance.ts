@@ -2,7 +2,7 @@ import type { TextModel } from '../../config/catalog/catalog.ts';
 import type { Failure } from '../../failure.ts';
 import { invalid } from '../../schema/invalid.ts';
 import { OWNER } from '../../store/account.ts';
-import { type Feature, OWNER_FEATURES, REFERENCES } from '../../store/features.ts';
+import { type Feature, HOSTED_TOOLS, OWNER_FEATURES, REFERENCES } from '../../store/features.ts';
 import type { KeyHolder } from '../../store/store.ts';
 import type { Inspection, Use } from '../dialects/inspection.ts';
 import { isWithin } from './paths.ts';
@@ -13,16 +13,9 @@ const OWNED: readonly string[] = OWNER_FEATURES;
 
 /** Features by which a provider adds input to a request. */
 const ADDING: readonly string[] = [
-  ...REFERENCES,
-  'advisor',
-  'code_interpreter',
-  'compaction',
-  'file_search',
-  'image_generation',
-  'mcp',
-  'unknown',
-  'web_fetch',
-  'web_search',
+  ...[...REFERENCES, 'compaction', 'unknown'],
+  // The client has the computer.
+  ...HOSTED_TOOLS.filter((name) => name !== 'computer_use'),
 ];
 
 /** The features that one account may use of a model's providers. */

@@ -1,5 +1,5 @@
 import type { TextModel } from '../../config/catalog/catalog.ts';
-import type { Feature } from '../../store/features.ts';
+import { type Feature, HOSTED_TOOLS } from '../../store/features.ts';
 import type { NativePart, Part, TextRequest, ToolChoice } from '../canonical/canonical.ts';
 import type { Inspection, Use } from '../dialects/inspection.ts';
 import { dialectNamed } from '../dialects/registry.ts';
@@ -16,17 +16,7 @@ import {
 } from './leave-out.ts';
 import { isWithin, withAncestors } from './paths.ts';
 
-/** Features of tools that the provider runs. */
-const HOSTED: ReadonlySet<string> = new Set<Feature>([
-  'advisor',
-  'code_interpreter',
-  'computer_use',
-  'file_search',
-  'image_generation',
-  'mcp',
-  'web_fetch',
-  'web_search',
-]);
+const HOSTED: ReadonlySet<string> = new Set(HOSTED_TOOLS);
 
 /** What happens to hosted tools that a route cannot have; undefined to drop what agents offer beside their own tools. */
 type HostedPolicy = NonNullable<TextModel['tools']>['hosted'];

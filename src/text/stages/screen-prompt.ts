@@ -17,16 +17,8 @@ const MODALITIES = ['modalities', 'response_modalities', 'output_modalities'];
 const WORDLESS: ReadonlySet<string> = new Set([
   ...['model', 'role', 'type', 'object', 'id', 'call_id', 'tool_call_id', 'tool_use_id', 'detail'],
   ...['url', 'image_url', 'file_url', 'file_data', 'file_id', 'data', 'media_type', 'format'],
-  ...[
-    'encrypted_content',
-    'signature',
-    'user',
-    'thoughtSignature',
-    'fileUri',
-    'mimeType',
-    'safety_identifier',
-    'prompt_cache_key',
-  ],
+  ...['encrypted_content', 'signature', 'thoughtSignature', 'fileUri', 'mimeType'],
+  ...['user', 'safety_identifier', 'prompt_cache_key'],
 ]);
 
 /** Checks the words of a request whose answer may hold images. */

@@ -3,40 +3,18 @@ import type { Json } from '../../canonical/canonical.ts';
 import { untranslatable } from '../request-errors.ts';
 
 /** Keywords of JSON Schema that Gemini documents for `responseJsonSchema` and `parametersJsonSchema`. */
-const SUPPORTED = new Set([
-  '$anchor',
-  '$defs',
-  '$id',
-  '$ref',
-  'additionalProperties',
-  'anyOf',
-  'description',
-  'enum',
-  'format',
-  'items',
-  'maxItems',
-  'maximum',
-  'minItems',
-  'minimum',
-  'oneOf',
-  'prefixItems',
-  'properties',
-  'propertyOrdering',
-  'required',
-  'title',
-  'type',
-]);
+const SUPPORTED = new Set(
+  [
+    '$anchor $defs $id $ref additionalProperties anyOf description enum format items maxItems',
+    'maximum minItems minimum oneOf prefixItems properties propertyOrdering required title',
+    'type',
+  ].flatMap((names) => names.split(' ')),
+);
 
 /** Keywords that restrict no value. */
-const ANNOTATIONS = new Set([
-  '$comment',
-  '$schema',
-  'contentEncoding',
-  'contentMediaType',
-  'deprecated',
-  'readOnly',
-  'writeOnly',
-]);
+const ANNOTATIONS = new Set(
+  '$comment $schema contentEncoding contentMediaType deprecated readOnly writeOnly'.split(' '),
+);
 
 /** Keywords whose value has schemas by name, lists of schemas, and one schema. */
 const MAPS = new Set(['$defs', 'properties']);
