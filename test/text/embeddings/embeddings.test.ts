@@ -306,6 +306,20 @@ describe('embeddings of the sandbox', () => {
       client().chat.completions.create({ model: 'sandbox', messages }),
     ).rejects.toMatchObject({ status: 400, code: 'wrong_model_type' });
   });
+
+  it('give way to small requests, also where several are made', async () => {
+    const input = Array.from({ length: 100 }, () => 'ab '.repeat(30_000));
+    let [between, isOver] = [0, false];
+    const made = Array.from({ length: 6 }, () =>
+      create({ model: 'sandbox', input, dimensions: 1 }),
+    );
+    const ended = Promise.all(made).finally(() => {
+      isOver = true;
+    });
+    for (; !isOver; between += 1) await gateway().daemon.request('/healthz');
+    expect((await ended).map(({ data }) => data.length)).toEqual(Array(6).fill(100));
+    expect(between).toBeGreaterThan(40);
+  });
 });
 
 it("a client of Azure's names the model as a deployment", async () => {
