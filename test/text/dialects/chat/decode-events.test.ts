@@ -3,16 +3,8 @@ import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
 import type { Json } from '../../../../src/text/canonical/canonical.ts';
 import { runs } from '../../../runs.ts';
-import {
-  blocksOf,
-  chunk,
-  decode,
-  decodeWhole,
-  failureOf,
-  finishOf,
-  last,
-  stream,
-} from './conversation.ts';
+import { blocksOf, failureOf, finishOf } from '../answer-events.ts';
+import { chunk, decode, decodeWhole, stream } from './conversation.ts';
 
 const call = (index: number, id: string, name: string, args = '') => ({
   tool_calls: [{ index, id, type: 'function', function: { name, arguments: args } }],
@@ -675,7 +667,7 @@ test('arbitrary chunks decode to ordered events with one end', () => {
       (chunks) => {
         const events = decode(chunks.map((one) => JSON.stringify(one)));
         blocksOf(events);
-        expect(['finish', 'error']).toContain(last(events).type);
+        expect(['finish', 'error']).toContain(events.at(-1)!.type);
       },
     ),
     { numRuns: runs(500) },

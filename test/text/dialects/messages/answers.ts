@@ -1,22 +1,7 @@
-import type { TextEvent } from '../../../../src/text/canonical/events.ts';
 import { decoded as decodedFrom, decodedWhole as wholeFrom } from '../answer-events.ts';
 
 export const decoded = (chunks: readonly unknown[]) => decodedFrom('messages', chunks);
 export const decodedWhole = (body: unknown) => wholeFrom('messages', body);
-
-/** Events with adjacent deltas joined. */
-export function joined(events: readonly TextEvent[]): TextEvent[] {
-  const made: TextEvent[] = [];
-  for (const event of events) {
-    const last = made.at(-1);
-    if (event.type === 'tool-delta' && last?.type === 'tool-delta') {
-      made[made.length - 1] = { ...last, json: last.json + event.json };
-    } else if ('text' in event && last?.type === event.type) {
-      made[made.length - 1] = { ...last, text: (last as typeof event).text + event.text } as never;
-    } else made.push(event);
-  }
-  return made;
-}
 
 export const start = (
   usage: object = { input_tokens: 10, output_tokens: 1 },

@@ -2,7 +2,8 @@ import '../../../../src/text/built-in-dialects.ts';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { TextEvent } from '../../../../src/text/canonical/events.ts';
-import { block, decoded, decodedWhole, delta, end, joined, start, stop, text } from './answers.ts';
+import { blocksOf } from '../answer-events.ts';
+import { block, decoded, decodedWhole, delta, end, start, stop, text } from './answers.ts';
 
 const types = (events: readonly TextEvent[]) => events.map(({ type }) => type);
 const finish = (events: readonly TextEvent[]) => events.at(-1);
@@ -11,6 +12,21 @@ const call = (index: number, input: object = {}) =>
   block(index, { type: 'tool_use', id: `toolu_${index}`, name: 'weather', input });
 const json = (index: number, partial_json: string) =>
   delta(index, 'input_json_delta', { partial_json });
+const said = (words: string, more?: object) => ({
+  type: 'text',
+  text: words,
+  ...(more && { more }),
+});
+const called = (index: number, args = '') => ({
+  type: 'tool',
+  text: args,
+  more: { id: `toolu_${index}`, name: 'weather' },
+});
+const thought = (words: string, value: object) => ({
+  type: 'reasoning',
+  text: words,
+  more: { dialect: 'messages', provider: 'acme', value },
+});
 
 describe('a messages stream', () => {
   it('decodes text, reasoning with its signature, and tool calls', () => {
@@ -35,34 +51,30 @@ describe('a messages stream', () => {
       stop(3),
       ...end('tool_use'),
     ]);
-    const signature = (value: object) => ({ dialect: 'messages', provider: 'acme', value });
-    expect(events).toEqual([
+    expect(events.slice(0, 2)).toEqual([
       { type: 'start', id: 'msg_1', model: 'claude' },
       {
         type: 'usage',
         usage: { input: 10, output: 1, cachedInput: 0, cacheWrite: 0, reasoning: null },
       },
-      { type: 'reasoning-start', block: 0 },
-      { type: 'reasoning-delta', block: 0, text: 'Hm' },
-      { type: 'reasoning-end', block: 0, signature: signature({ signature: 'signed' }) },
-      { type: 'reasoning-start', block: 1 },
-      { type: 'reasoning-end', block: 1, signature: signature({ data: 'hidden' }) },
-      { type: 'text-start', block: 2 },
-      { type: 'text-delta', block: 2, text: 'Hello' },
-      { type: 'text-delta', block: 2, text: ' there' },
-      { type: 'text-end', block: 2 },
-      { type: 'tool-start', block: 3, id: 'toolu_3', name: 'weather' },
-      { type: 'tool-delta', block: 3, json: '{"a"' },
-      { type: 'tool-delta', block: 3, json: ':1}' },
-      { type: 'tool-end', block: 3 },
-      {
-        type: 'finish',
-        reason: 'tool-calls',
-        raw: 'tool_use',
-        stopSequence: null,
-        usage: { input: 10, output: 5, cachedInput: 0, cacheWrite: 0, reasoning: null },
-      },
     ]);
+    expect(blocksOf(events)).toEqual([
+      thought('Hm', { signature: 'signed' }),
+      thought('', { data: 'hidden' }),
+      said('Hello there'),
+      called(3, '{"a":1}'),
+    ]);
+    const deltas = types(events).filter((type) => type.endsWith('-delta'));
+    expect(deltas.map((type) => type.replace('-delta', ''))).toEqual([
+      ...['reasoning', 'text', 'text', 'tool', 'tool'],
+    ]);
+    expect(finish(events)).toEqual({
+      type: 'finish',
+      reason: 'tool-calls',
+      raw: 'tool_use',
+      stopSequence: null,
+      usage: { input: 10, output: 5, cachedInput: 0, cacheWrite: 0, reasoning: null },
+    });
   });
 
   it.each([
@@ -125,15 +137,15 @@ describe('a messages stream', () => {
     });
   });
 
-  it('reads arguments that are missing, empty, or in the start event', () => {
-    const args = (events: readonly TextEvent[]) =>
-      events.flatMap((event) => (event.type === 'tool-delta' ? [event.json] : []));
-    expect(args(decoded([start(), call(0), stop(0), ...end('tool_use')]))).toEqual([]);
-    expect(args(decoded([start(), call(0), json(0, ''), stop(0), ...end('tool_use')]))).toEqual([]);
-    const whole = [start(), call(0, { a: 1 }), stop(0), ...end('tool_use')];
-    expect(args(decoded(whole))).toEqual(['{"a":1}']);
-    const both = [start(), call(0, { a: 1 }), json(0, '{"a":2}'), stop(0), ...end('tool_use')];
-    expect(args(decoded(both))).toEqual(['{"a":2}']);
+  it.each([
+    ['missing', [call(0)], ''],
+    ['empty', [call(0), json(0, '')], ''],
+    ['in the start event', [call(0, { a: 1 })], '{"a":1}'],
+    ['in both', [call(0, { a: 1 }), json(0, '{"a":2}')], '{"a":2}'],
+  ])('reads arguments that are %s', (_, events, args) => {
+    const decodes = decoded([start(), ...events, stop(0), ...end('tool_use')]);
+    expect(blocksOf(decodes)).toEqual([called(0, args)]);
+    expect(decodes).not.toContainEqual(expect.objectContaining({ type: 'tool-delta', json: '' }));
   });
 
   it('keeps empty signed thinking and drops empty text', () => {
@@ -146,24 +158,16 @@ describe('a messages stream', () => {
       stop(1),
       ...end('end_turn'),
     ]);
-    expect(types(events)).toEqual(['start', 'usage', 'reasoning-start', 'reasoning-end', 'finish']);
-    expect(events[3]).toMatchObject({ signature: { value: { signature: 'signed' } } });
+    expect(blocksOf(events)).toEqual([thought('', { signature: 'signed' })]);
   });
 
   it('decodes the explanation of a refusal', () => {
     const stop_details = { type: 'refusal', category: 'cyber', explanation: 'No.' };
     const events = decoded([start(), ...end('refusal', {}, { stop_details })]);
-    expect(events.slice(2)).toMatchObject([
-      { type: 'refusal-start', block: 0 },
-      { type: 'refusal-delta', block: 0, text: 'No.' },
-      { type: 'refusal-end', block: 0 },
-      { type: 'finish', reason: 'refusal' },
-    ]);
-    expect(types(decoded([start(), ...end('refusal', {}, { stop_details: null })]))).toEqual([
-      'start',
-      'usage',
-      'finish',
-    ]);
+    expect(blocksOf(events)).toEqual([{ type: 'refusal', text: 'No.' }]);
+    expect(finish(events)).toMatchObject({ type: 'finish', reason: 'refusal' });
+    const silent = decoded([start(), ...end('refusal', {}, { stop_details: null })]);
+    expect(types(silent)).toEqual(['start', 'usage', 'finish']);
   });
 
   it('decodes web citations and keeps other citations as native', () => {
@@ -184,21 +188,11 @@ describe('a messages stream', () => {
       stop(0),
       ...end('end_turn'),
     ]);
-    expect(events.slice(2, -1)).toEqual([
-      { type: 'text-start', block: 0 },
-      { type: 'text-delta', block: 0, text: 'As given' },
-      {
-        type: 'citation',
-        block: 0,
-        citation: { url: 'https://a.b', title: 'A', start: null, end: null, quote: 'a' },
-      },
-      { type: 'text-end', block: 0 },
-      {
-        type: 'native',
-        block: 1,
-        dialect: 'messages',
-        value: { type: 'text', text: '', citations: [place] },
-      },
+    const citation = { url: 'https://a.b', title: 'A', start: null, end: null, quote: 'a' };
+    const native = { type: 'text', text: '', citations: [place] };
+    expect(blocksOf(events)).toEqual([
+      said('As given', citation),
+      { type: 'native', text: JSON.stringify(native) },
     ]);
   });
 
@@ -237,7 +231,9 @@ describe('a messages stream', () => {
       start({}, { content, stop_reason: 'tool_use' }),
       { type: 'message_stop' },
     ]);
-    expect(types(events)).toEqual(['start', 'tool-start', 'tool-delta', 'tool-end', 'finish']);
+    expect(blocksOf(events)).toEqual([
+      { type: 'tool', text: '{"c":1}', more: { id: 'a', name: 'b' } },
+    ]);
   });
 
   it('emits interleaved blocks one after another', () => {
@@ -254,27 +250,12 @@ describe('a messages stream', () => {
       stop(0),
       ...end('tool_use'),
     ]);
-    expect(joined(events).slice(2, -1)).toEqual([
-      { type: 'text-start', block: 0 },
-      { type: 'text-delta', block: 0, text: 'abc' },
-      { type: 'text-end', block: 0 },
-      { type: 'tool-start', block: 1, id: 'toolu_1', name: 'weather' },
-      { type: 'tool-delta', block: 1, json: '{"a":1}' },
-      { type: 'tool-end', block: 1 },
-    ]);
+    expect(blocksOf(events)).toEqual([said('abc'), called(1, '{"a":1}')]);
   });
 
   it('accepts text without content_block_start and content_block_stop', () => {
     const events = decoded([text(0, 'a'), call(1), ...end('tool_use')]);
-    expect(types(events)).toEqual([
-      'start',
-      'text-start',
-      'text-delta',
-      'text-end',
-      'tool-start',
-      'tool-end',
-      'finish',
-    ]);
+    expect(blocksOf(events)).toEqual([said('a'), called(1)]);
   });
 
   it('makes an id for a call without one', () => {
@@ -292,14 +273,8 @@ describe('a messages stream', () => {
 
   it('continues after a second message_start of the same message', () => {
     const events = decoded([start(), start(), ...hello, ...end('end_turn')]);
-    expect(types(events)).toEqual([
-      'start',
-      'usage',
-      'text-start',
-      'text-delta',
-      'text-end',
-      'finish',
-    ]);
+    expect(blocksOf(events)).toEqual([said('Hello')]);
+    expect(finish(events)).toMatchObject({ type: 'finish' });
   });
 
   it('ends with stream_restarted at another message after content', () => {
@@ -382,36 +357,6 @@ describe('a malformed messages stream', () => {
 });
 
 describe('a messages answer that is not streamed', () => {
-  it('decodes to the events of its stream', () => {
-    const usage = { input_tokens: 1, output_tokens: 2, cache_read_input_tokens: 3 };
-    const whole = decodedWhole({
-      ...start().message,
-      content: [
-        { type: 'thinking', thinking: 'Hm', signature: 'signed' },
-        { type: 'text', text: 'Hello', citations: null },
-        { type: 'tool_use', id: 'toolu_2', name: 'weather', input: { a: 1 } },
-      ],
-      stop_reason: 'tool_use',
-      usage,
-    });
-    const streamed = decoded([
-      start(usage),
-      block(0, { type: 'thinking', thinking: '', signature: '' }),
-      delta(0, 'thinking_delta', { thinking: 'Hm' }),
-      delta(0, 'signature_delta', { signature: 'signed' }),
-      stop(0),
-      block(1, { type: 'text', text: '' }),
-      text(1, 'Hel'),
-      text(1, 'lo'),
-      stop(1),
-      call(2),
-      json(2, '{"a":1}'),
-      stop(2),
-      ...end('tool_use', { output_tokens: 2 }),
-    ]);
-    expect(whole).toEqual(joined(streamed));
-  });
-
   it.each([
     null,
     'text',

@@ -4,7 +4,8 @@ import { describe, expect, it } from 'vitest';
 import type { Json } from '../../../../src/text/canonical/canonical.ts';
 import { responses } from '../../../../src/text/dialects/responses/responses.ts';
 import { runs } from '../../../runs.ts';
-import { blocksOf, decode, decodeWhole, failureOf, finishOf } from './events.ts';
+import { failureOf, finishOf } from '../answer-events.ts';
+import { blocksOf, decode, decodeWhole } from './events.ts';
 
 const usage = {
   input_tokens: 10,
