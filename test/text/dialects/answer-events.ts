@@ -49,6 +49,65 @@ export const calls = (block: number, id: string, ...pieces: readonly string[]): 
   { type: 'tool-end', block },
 ];
 
+const logprob = (token: string, is: number) => ({
+  token,
+  logprob: is,
+  bytes: [token.charCodeAt(0)],
+  top_logprobs: [],
+});
+
+const citation = (url: string, title: string | null, end: number | null): TextEvent => ({
+  type: 'citation',
+  block: 1,
+  citation: { url, title, start: end === null ? null : 0, end, quote: null },
+});
+
+/** Answers of a model, by what they have. */
+export const ANSWERS: Readonly<Record<string, readonly TextEvent[]>> = {
+  text: [START, ...says(0, 'Hel', 'lo'), finished()],
+  'nothing at all': [START, finished()],
+  'a call alone': [START, ...calls(0, 'a', '{"x"', ':1}'), finished('tool-calls')],
+  'a call without arguments': [START, ...calls(0, 'a'), finished('tool-calls')],
+  'text, calls in parallel and text': [
+    START,
+    ...says(0, 'Let me look.'),
+    ...calls(1, 'functions.look:0', '{"x"', ':1}'),
+    ...calls(2, 'b', '{}'),
+    ...says(3, ' Done.'),
+    finished('tool-calls'),
+  ],
+  'a refusal': [START, ...refuses(0, 'No.'), finished('refusal')],
+  'an answer that the limit cuts': [START, ...says(0, 'lon'), finished('length')],
+  'reasoning without a signature': [START, ...thinks(0, null, 'Hm.'), ...says(1, 'a'), finished()],
+  'reasoning, a call, reasoning': [
+    START,
+    ...thinks(0, SIGNATURE, 'First', '.'),
+    ...calls(1, 'a', '{}'),
+    ...thinks(2, SIGNATURE, 'Then.'),
+    ...calls(3, 'b', '{}'),
+    finished('tool-calls'),
+  ],
+  'empty reasoning with a signature': [START, ...thinks(0, SIGNATURE), ...says(1, 'a'), finished()],
+  citations: [
+    START,
+    ...says(0, 'Before. '),
+    { type: 'text-start', block: 1 },
+    { type: 'text-delta', block: 1, text: 'Cited' },
+    citation('https://a.example', 'A', 5),
+    citation('https://b.example', null, null),
+    { type: 'text-end', block: 1 },
+    finished(),
+  ],
+  'log probabilities': [
+    START,
+    { type: 'text-start', block: 0 },
+    { type: 'text-delta', block: 0, text: 'x', logprobs: [logprob('x', -1)] },
+    { type: 'text-delta', block: 0, text: 'y', logprobs: [logprob('y', -2)] },
+    { type: 'text-end', block: 0 },
+    finished(),
+  ],
+};
+
 /** The events of an upstream's stream. @param chunks objects, or the data of events */
 export function decoded(
   dialect: string,
@@ -135,8 +194,8 @@ export function blocksOf(events: readonly TextEvent[]): DecodedBlock[] {
     if (event.type === 'usage') continue;
     if (event.block !== blocks.length) throw new Error(`block ${event.block} at ${blocks.length}`);
     if (event.type === 'native') {
-      // An annotation that only the format of responses has.
-      if (open?.type === 'text' && event.dialect === 'responses') continue;
+      // Annotations that only the format of responses has stand within their block.
+      if (open && event.dialect === 'responses') continue;
       if (open) throw new Error('native within a block');
       blocks.push({ type: 'native', text: JSON.stringify(event.value) });
     } else if (event.type === 'citation') {

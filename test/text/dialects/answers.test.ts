@@ -11,6 +11,7 @@ import { callIdFromWire } from '../../../src/text/dialects/calls.ts';
 import { dialectNamed } from '../../../src/text/dialects/registry.ts';
 import { sharedServer } from '../../fixtures/server.ts';
 import {
+  ANSWERS,
   calls,
   dataOf,
   decoded,
@@ -18,7 +19,6 @@ import {
   finished,
   folded,
   framesOf,
-  refuses,
   SIGNATURE,
   START,
   says,
@@ -26,57 +26,6 @@ import {
 } from './answer-events.ts';
 
 const DIALECTS = ['chat', 'responses', 'messages', 'gemini'];
-
-const citation = (url: string, title: string | null, end: number | null): TextEvent => ({
-  type: 'citation',
-  block: 1,
-  citation: { url, title, start: end === null ? null : 0, end, quote: null },
-});
-
-const CASES: Readonly<Record<string, readonly TextEvent[]>> = {
-  text: [START, ...says(0, 'Hel', 'lo'), finished()],
-  'nothing at all': [START, finished()],
-  'a call alone': [START, ...calls(0, 'a', '{"x"', ':1}'), finished('tool-calls')],
-  'a call without arguments': [START, ...calls(0, 'a'), finished('tool-calls')],
-  'text, calls in parallel and text': [
-    START,
-    ...says(0, 'Let me look.'),
-    ...calls(1, 'functions.look:0', '{"x"', ':1}'),
-    ...calls(2, 'b', '{}'),
-    ...says(3, ' Done.'),
-    finished('tool-calls'),
-  ],
-  'a refusal': [START, ...refuses(0, 'No.'), finished('refusal')],
-  'an answer that the limit cuts': [START, ...says(0, 'lon'), finished('length')],
-  'reasoning without a signature': [START, ...thinks(0, null, 'Hm.'), ...says(1, 'a'), finished()],
-  'reasoning, a call, reasoning': [
-    START,
-    ...thinks(0, SIGNATURE, 'First', '.'),
-    ...calls(1, 'a', '{}'),
-    ...thinks(2, SIGNATURE, 'Then.'),
-    ...calls(3, 'b', '{}'),
-    finished('tool-calls'),
-  ],
-  'empty reasoning with a signature': [START, ...thinks(0, SIGNATURE), ...says(1, 'a'), finished()],
-  citations: [
-    START,
-    ...says(0, 'Before. '),
-    { type: 'text-start', block: 1 },
-    { type: 'text-delta', block: 1, text: 'Cited' },
-    citation('https://a.example', 'A', 5),
-    citation('https://b.example', null, null),
-    { type: 'text-end', block: 1 },
-    finished(),
-  ],
-  'log probabilities': [
-    START,
-    { type: 'text-start', block: 0 },
-    { type: 'text-delta', block: 0, text: 'x', logprobs: [{ token: 'x', logprob: -1 }] },
-    { type: 'text-delta', block: 0, text: 'y', logprobs: [{ token: 'y', logprob: -2 }] },
-    { type: 'text-end', block: 0 },
-    finished(),
-  ],
-};
 
 /** A block that only one format has. */
 const NATIVE: Readonly<Record<string, Json>> = {
@@ -150,7 +99,7 @@ const CLIENTS: Readonly<Record<string, () => Promise<unknown>>> = {
 
 describe.each(DIALECTS)('an answer in the format of %s', (dialect) => {
   const hasLogprobs = dialect === 'chat' || dialect === 'responses';
-  it.each(Object.entries(CASES))('is the same streamed and not: %s', (name, events) => {
+  it.each(Object.entries(ANSWERS))('is the same streamed and not: %s', (name, events) => {
     const refused = name === 'a refusal';
     const expected = contentOf(events, { logprobs: hasLogprobs, refused });
     const stream = decoded(dialect, dataOf(framesOf(dialect, events)));
@@ -176,6 +125,12 @@ describe.each(DIALECTS)('an answer in the format of %s', (dialect) => {
         expect.objectContaining({ type: 'billable_error', code: 'untranslatable_output' }),
       );
     }
+  });
+
+  it('has the requested model if the upstream names none', () => {
+    const events = [{ type: 'start', id: null, model: null }, ...says(0, 'x'), finished()] as const;
+    expect(framesOf(dialect, events)).toContain('"some-model"');
+    expect(JSON.stringify(folded(dialect, events))).toContain('"some-model"');
   });
 
   it('fails with the failure of the upstream', () => {
@@ -217,18 +172,21 @@ describe.each(DIALECTS)('an answer in the format of %s', (dialect) => {
 });
 
 describe.each(Object.entries(CLIENTS))('the official client of %s', (dialect, ask) => {
-  it.each(Object.entries(CASES))('folds a stream to the same answer: %s', async (name, events) => {
-    frames = framesOf(dialect, events);
-    const refused = name === 'a refusal';
-    const content = (of: unknown) => {
-      const { reasoning, ...rest } = contentOf(decodedWhole(dialect, of), { refused });
-      // The client keeps only the last piece of fields that it does not know.
-      return dialect === 'chat' ? { ...rest, cited: [] } : { ...rest, reasoning };
-    };
-    expect(content(JSON.parse(JSON.stringify(await ask())))).toEqual(
-      content(folded(dialect, events)),
-    );
-  });
+  it.each(Object.entries(ANSWERS))(
+    'folds a stream to the same answer: %s',
+    async (name, events) => {
+      frames = framesOf(dialect, events);
+      const refused = name === 'a refusal';
+      const content = (of: unknown) => {
+        const { reasoning, ...rest } = contentOf(decodedWhole(dialect, of), { refused });
+        // The client keeps only the last piece of fields that it does not know.
+        return dialect === 'chat' ? { ...rest, cited: [] } : { ...rest, reasoning };
+      };
+      expect(content(JSON.parse(JSON.stringify(await ask())))).toEqual(
+        content(folded(dialect, events)),
+      );
+    },
+  );
 
   it('throws for a stream that failed', async () => {
     const failure = new Failure('service_error', 'It broke');
@@ -248,7 +206,7 @@ const SENT_BACK: Readonly<Record<string, (answer: Json) => Json>> = {
 it.each(DIALECTS)(
   'a client of %s sends back reasoning with its signature, and calls',
   (dialect) => {
-    const answer = folded(dialect, CASES['reasoning, a call, reasoning']!);
+    const answer = folded(dialect, ANSWERS['reasoning, a call, reasoning']!);
     // The format of the signature needs no name of the provider.
     const { provider, ...bare } = SIGNATURE;
     const signature = dialect === 'messages' ? bare : { ...bare, provider };

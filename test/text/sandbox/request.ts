@@ -1,22 +1,19 @@
 import '../../../src/text/built-in-dialects.ts';
-import type { Json, Part, TextRequest, Tool, Turn } from '../../../src/text/canonical/canonical.ts';
+import type { Json, Part, TextRequest, Turn } from '../../../src/text/canonical/canonical.ts';
 import type { TextEvent } from '../../../src/text/canonical/events.ts';
 import type { Target } from '../../../src/text/dialects/dialect.ts';
 import { answerFromSandbox } from '../../../src/text/sandbox/sandbox.ts';
-import { textRequest, turn as turnOf } from '../request.ts';
-
-const textPart = (text: string): Part => ({ type: 'text', text, path: 'messages[0].content' });
+import { tool as toolOf, words } from '../parts.ts';
+import { target, textRequest, turn as turnOf } from '../request.ts';
 
 export function turn(role: Turn['role'], ...parts: (Part | string)[]): Turn {
   return turnOf(
     role,
-    parts.map((part) => (typeof part === 'string' ? textPart(part) : part)),
+    parts.map((part) => (typeof part === 'string' ? words(part) : part)),
   );
 }
 
-export function tool(name: string, parameters: Json | null = null): Tool {
-  return { type: 'tool', name, description: null, parameters, strict: null, path: 'tools[0]' };
-}
+export const tool = (name: string, parameters: Json | null = null) => toolOf(name, { parameters });
 
 /** A request with one user turn and default settings. */
 export function requestFor(prompt: string, more: Partial<TextRequest> = {}): TextRequest {
@@ -28,16 +25,8 @@ export function requestFor(prompt: string, more: Partial<TextRequest> = {}): Tex
   });
 }
 
-export function targetFor(model: string, maxOutputTokens: number | null = null): Target {
-  return {
-    dialect: 'chat',
-    provider: 'sandbox',
-    model,
-    rules: null,
-    reasons: true,
-    maxOutputTokens,
-  };
-}
+export const targetFor = (model: string, maxOutputTokens: number | null = null) =>
+  target('chat', { provider: 'sandbox', model, reasons: true, maxOutputTokens });
 
 /** All events of the sandbox's answer. */
 export async function eventsOf(

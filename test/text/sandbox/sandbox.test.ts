@@ -5,6 +5,7 @@ import type { TextRequest } from '../../../src/text/canonical/canonical.ts';
 import type { TextEvent } from '../../../src/text/canonical/events.ts';
 import { answerFromSandbox } from '../../../src/text/sandbox/sandbox.ts';
 import { countTokens } from '../../../src/text/sandbox/tokens.ts';
+import { called, image, reasoning, result, words } from '../parts.ts';
 import { answerOf, answerTo, eventsOf, requestFor, targetFor, tool, turn } from './request.ts';
 
 const CHAT = targetFor('chat');
@@ -60,7 +61,7 @@ const request = fc
     format: fc.constantFrom<TextRequest['format']>(null, { type: 'json-object' }),
   })
   .map(({ prompt: text, effort, ...more }) =>
-    requestFor(text, { ...more, reasoning: { effort, budget: null, summary: null } }),
+    requestFor(text, { ...more, reasoning: reasoning(effort) }),
   );
 
 describe('the step budget of the sandbox', () => {
@@ -175,8 +176,8 @@ describe('an answer of the sandbox', () => {
   it('has longer reasoning for a higher effort', async () => {
     const lengths = [];
     for (const effort of ['none', 'low', 'medium', 'high', 'xhigh'] as const) {
-      const reasoning = { effort, budget: null, summary: null };
-      lengths.push((await answerTo('Hi', { reasoning })).reasoning.length);
+      const more = { reasoning: reasoning(effort) };
+      lengths.push((await answerTo('Hi', more)).reasoning.length);
     }
     expect(lengths[0]).toBe(0);
     expect(lengths).toEqual([...new Set(lengths)].sort((a, b) => a - b));
@@ -184,14 +185,6 @@ describe('an answer of the sandbox', () => {
   });
 
   it('counts the images of the prompt', async () => {
-    const image = {
-      type: 'media',
-      media: 'image',
-      source: { kind: 'url', url: 'https://example.com/a.png' },
-      detail: null,
-      filename: null,
-      path: 'messages[0].content[1]',
-    } as const;
     const { text } = await answerTo('', { turns: [turn('user', 'Look', image, image)] });
     expect(text).toContain('I see 2 images.');
   });
@@ -275,15 +268,11 @@ describe('a tool call of the sandbox', () => {
   });
 
   it('is not repeated once its result is in the conversation, unless required', async () => {
-    const call = { type: 'tool-call', id: 'a', name: 'clock', arguments: '{}', path: 'x' } as const;
-    const result = {
-      type: 'tool-result',
-      callId: 'a',
-      content: [{ type: 'text', text: 'noon', path: 'x' }],
-      isError: false,
-      path: 'x',
-    } as const;
-    const turns = [turn('user', 'Use clock'), turn('assistant', call), turn('user', result)];
+    const turns = [
+      turn('user', 'Use clock'),
+      turn('assistant', called('a', 'clock')),
+      turn('user', result('a', [words('noon')])),
+    ];
     const { text, calls } = await answerTo('', { tools, turns });
     expect(calls).toEqual([]);
     expect(text).toContain('The tool clock answered: noon');
@@ -350,7 +339,7 @@ describe('a sandbox directive in a prompt', () => {
         type: 'error',
         failure: {
           type: 'invalid_request',
-          param: 'messages[0].content',
+          param: 'p',
           message: expect.stringMatching(message),
         },
       },

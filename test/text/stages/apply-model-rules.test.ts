@@ -1,10 +1,20 @@
 import { describe, expect, it } from 'vitest';
 import type { TextModel } from '../../../src/config/catalog/catalog.ts';
 import { EFFORTS, type Effort } from '../../../src/config/settings/models.ts';
-import { Failure } from '../../../src/failure.ts';
-import type { Part, ReasoningRequest, TextRequest } from '../../../src/text/canonical/canonical.ts';
+import type { MediaSource, TextRequest } from '../../../src/text/canonical/canonical.ts';
 import { applyRules } from '../../../src/text/stages/apply-model-rules.ts';
-import { textRequest, turn } from '../request.ts';
+import {
+  called,
+  dataOf,
+  fileOf,
+  media,
+  reasoning,
+  result,
+  thought,
+  urlOf,
+  words,
+} from '../parts.ts';
+import { failureOf, textRequest, turn } from '../request.ts';
 
 const PLAIN: TextModel = {
   type: 'text',
@@ -22,30 +32,16 @@ const REASONER: TextModel = {
 };
 const FIXED: TextModel = { ...PLAIN, rules: 'fixed-reasoning' };
 
-const reasoning = (request: Partial<ReasoningRequest>): ReasoningRequest => ({
-  effort: null,
-  budget: null,
-  summary: null,
-  ...request,
-});
-
 const applied = (request: Partial<TextRequest>, model: TextModel) =>
   applyRules(textRequest(request), 'some-model', model, 16_384);
 
-function refusal(request: Partial<TextRequest>, model: TextModel): Failure {
-  try {
-    applied(request, model);
-  } catch (error) {
-    if (error instanceof Failure) return error;
-    throw error;
-  }
-  throw new Error('the request was accepted');
-}
+const refusal = (request: Partial<TextRequest>, model: TextModel) =>
+  failureOf(() => applied(request, model));
 
 describe('reasoning effort', () => {
   const ask = (effort: Effort): Partial<TextRequest> => ({
     body: { reasoning_effort: effort },
-    reasoning: reasoning({ effort }),
+    reasoning: reasoning(effort),
   });
 
   it.each(EFFORTS)(
@@ -66,7 +62,7 @@ describe('reasoning effort', () => {
   );
 
   it('is refused by the path of the field in each format', () => {
-    const asked = { reasoning: reasoning({ effort: 'max' }) } as const;
+    const asked = { reasoning: reasoning('max') } as const;
     const strict = { ...REASONER, onUnsupported: 'refuse' } as const;
     const responses = {
       ...asked,
@@ -87,7 +83,7 @@ describe('reasoning effort', () => {
   ] as const)('of %s %j becomes the nearest one that the model supports', (...asked) => {
     const [dialect, body, effort, nearest, path] = asked;
     const { request, changedSettings, clamped } = applied(
-      { dialect, body, reasoning: reasoning({ effort }) },
+      { dialect, body, reasoning: reasoning(effort) },
       REASONER,
     );
     expect(request.reasoning?.effort).toBe(nearest);
@@ -106,7 +102,7 @@ describe('reasoning effort', () => {
 
   it('is removed for a model without reasoning, as Claude Code asks of every model', () => {
     const body = { thinking: { type: 'enabled', budget_tokens: 31_999 } };
-    const asked = { dialect: 'messages', body, reasoning: reasoning({ budget: 31_999 }) } as const;
+    const asked = { dialect: 'messages', body, reasoning: reasoning(null, 31_999) } as const;
     const { request, changedSettings, clamped } = applied(asked, PLAIN);
     expect(request.reasoning).toBeNull();
     expect(changedSettings).toEqual(['reasoning']);
@@ -130,7 +126,7 @@ describe('reasoning effort', () => {
     [100_000, 'xhigh'],
     [10, 'low'],
   ] as const)('for a budget of %i tokens is %s', (budget, effort) => {
-    const asked = { dialect: 'messages', reasoning: reasoning({ budget }) } as const;
+    const asked = { dialect: 'messages', reasoning: reasoning(null, budget) } as const;
     const { request, changedSettings } = applied(asked, REASONER);
     expect(request.reasoning).toMatchObject({ budget, effort });
     // An upstream of the same format gets the client's budget unchanged.
@@ -138,7 +134,7 @@ describe('reasoning effort', () => {
   });
 
   it('is the default effort for thinking: enabled without a budget', () => {
-    const alias = { body: { thinking: { type: 'enabled' } }, reasoning: reasoning({}) };
+    const alias = { body: { thinking: { type: 'enabled' } }, reasoning: reasoning(null) };
     const { request, changedSettings } = applied(alias, REASONER);
     expect(request.reasoning?.effort).toBe('medium');
     expect(changedSettings).toEqual(['reasoning']);
@@ -158,7 +154,7 @@ describe('request limits', () => {
         dialect: 'messages',
         body,
         maxOutputTokens: 32_000,
-        reasoning: reasoning({ budget: 31_999 }),
+        reasoning: reasoning(null, 31_999),
       },
       { ...REASONER, maxOutputTokens: limit },
     );
@@ -190,17 +186,14 @@ describe('request limits', () => {
 });
 
 describe('a model with fixed reasoning', () => {
-  const text = (value: string): Part => ({ type: 'text', text: value, path: 'p' });
-  const thought: Part = { type: 'reasoning', text: 'Hm.', signature: null, path: 'p' };
-
   it.each(['low', 'high', 'max'] as const)('accepts the effort %s (rule 1)', (effort) => {
-    const { request } = applied({ reasoning: reasoning({ effort }) }, FIXED);
+    const { request } = applied({ reasoning: reasoning(effort) }, FIXED);
     expect(request.reasoning?.effort).toBe(effort);
   });
 
   it.each(['none', 'minimal', 'medium', 'xhigh'] as const)('refuses the effort %s', (effort) => {
     const body = { reasoning_effort: effort };
-    const failure = refusal({ body, reasoning: reasoning({ effort }) }, FIXED);
+    const failure = refusal({ body, reasoning: reasoning(effort) }, FIXED);
     expect(failure).toMatchObject({ status: 400, param: 'reasoning_effort' });
   });
 
@@ -228,23 +221,15 @@ describe('a model with fixed reasoning', () => {
     expect(refusal({ n: 2 }, FIXED)).toMatchObject({ status: 400, param: 'n' });
   });
 
-  const QUESTION = turn('user', [text('a')]);
-  const WHOLE = turn('assistant', [thought, text('b')]);
-  const BARE = turn('assistant', [text('b')], { path: 'messages[1]' });
-  const PARTIAL = turn('assistant', [text('b')], { partial: true });
-  const CALL: Part = { type: 'tool-call', id: 'c1', name: 'f', arguments: '{}', path: 'p' };
-  const RESULT = { type: 'tool-result', callId: 'c1', content: [], isError: false } as const;
+  const QUESTION = turn('user', [words('a')]);
+  const WHOLE = turn('assistant', [thought(null), words('b')]);
+  const BARE = turn('assistant', [words('b')], { path: 'messages[1]' });
+  const PARTIAL = turn('assistant', [words('b')], { partial: true });
   const resultOf = (callId: string) => [
-    turn('assistant', [thought, CALL]),
-    turn('user', [{ ...RESULT, callId, path: 'messages[2]' }]),
+    turn('assistant', [thought(null), called('c1')]),
+    turn('user', [{ ...result(callId), path: 'messages[2]' }]),
   ];
-  const image = (source: Extract<Part, { type: 'media' }>['source']): Part => ({
-    ...{ type: 'media', media: 'image', source, detail: null, filename: null },
-    path: 'messages[0].content[0].image_url.url',
-  });
-  const DATA = image({ kind: 'data', mediaType: 'image/png', data: 'AA==' });
-  const FILE = image({ kind: 'file', id: 'ms://file' });
-  const ADDRESS = image({ kind: 'url', url: 'https://example.com/a.png' });
+  const image = (source: MediaSource) => turn('user', [media(source)]);
 
   it.each([
     [
@@ -262,9 +247,9 @@ describe('a model with fixed reasoning', () => {
     ],
     [
       'addresses of media, not data and file ids (rule 7)',
-      [turn('user', [DATA, FILE])],
-      [turn('user', [ADDRESS])],
-      'messages[0].content[0].image_url.url',
+      [image(dataOf('image/png')), image(fileOf('ms://file'))],
+      [image(urlOf('https://example.com/a.png'))],
+      'p',
     ],
   ])('refuses %s', (_, accepted, refused, param) => {
     expect(applied({ turns: accepted }, FIXED).changedSettings).toEqual([]);
@@ -272,11 +257,11 @@ describe('a model with fixed reasoning', () => {
   });
 
   it('refuses thinking: disabled', () => {
-    const on = { body: { thinking: { type: 'enabled' } }, reasoning: reasoning({}) };
+    const on = { body: { thinking: { type: 'enabled' } }, reasoning: reasoning(null) };
     expect(applied(on, FIXED).request.reasoning?.effort).toBe('high');
     const off = {
       body: { thinking: { type: 'disabled' } },
-      reasoning: reasoning({ effort: 'none' }),
+      reasoning: reasoning('none'),
     };
     expect(refusal(off, FIXED).param).toBe('thinking');
   });

@@ -549,44 +549,12 @@ test('no event follows the error of a chunk', () => {
   blocksOf(events);
 });
 
-describe('a chat answer that is not streamed', () => {
-  it('has the events of its stream', () => {
-    const message = {
-      role: 'assistant',
-      content: 'Hello',
-      refusal: null,
-      reasoning_content: 'Hm',
-      annotations: [],
-      tool_calls: [
-        { id: 'a', type: 'function', function: { name: 'f', arguments: '{}' } },
-        { type: 'function', function: { name: 'f', arguments: '{"x":1}' } },
-      ],
-    };
-    const events = decodeWhole({
-      id: 'chatcmpl-1',
-      model: 'upstream-model',
-      choices: [{ index: 0, message, finish_reason: 'stop', logprobs: null }],
-      usage: usage(),
-    });
-    expect(blocksOf(events)).toMatchObject([
-      { type: 'reasoning', text: 'Hm' },
-      { type: 'text', text: 'Hello' },
-      { type: 'tool', text: '{}', more: { id: 'a' } },
-      { type: 'tool', text: '{"x":1}' },
-    ]);
-    expect(finishOf(events)).toMatchObject({
-      reason: 'tool-calls',
-      usage: { input: 10, output: 5 },
-    });
-  });
-
-  it.each([[null], ['text'], [[]], [{}], [{ choices: [] }], [{ error: { message: 'No' } }]])(
-    'that is none is a failure: %j',
-    (body) => {
-      failureOf(decodeWhole(body));
-    },
-  );
-});
+it.each([[null], ['text'], [[]], [{}], [{ choices: [] }], [{ error: { message: 'No' } }]])(
+  'a chat answer that is not streamed and none is a failure: %j',
+  (body) => {
+    failureOf(decodeWhole(body));
+  },
+);
 
 function cut(text: string, points: readonly number[]): string[] {
   const places = [...new Set(points.map((point) => point % (text.length + 1)))].sort(

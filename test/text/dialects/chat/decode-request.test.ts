@@ -5,6 +5,7 @@ import type { Json, TextRequest } from '../../../../src/text/canonical/canonical
 import { callIdOnWire } from '../../../../src/text/dialects/calls.ts';
 import { fields } from '../../../../src/text/dialects/chat/fields.ts';
 import { wrapSignature } from '../../../../src/text/dialects/reasoning-signature.ts';
+import { reasoning, signed } from '../../parts.ts';
 import { request } from './conversation.ts';
 
 const HELLO = { role: 'user', content: 'Hello' };
@@ -74,7 +75,7 @@ describe('a chat request with every field', () => {
       verbosity: 'low',
       parallelToolCalls: false,
       toolChoice: { type: 'tool', name: 'look' },
-      reasoning: { effort: 'xhigh', budget: null, summary: null },
+      reasoning: reasoning('xhigh'),
       format: {
         type: 'json-schema',
         name: 'answer',
@@ -132,25 +133,13 @@ describe('settings of a chat request', () => {
     [{ tool_choice: 'none' }, { toolChoice: { type: 'none' } }],
     [{ modalities: ['text'] }, { native: [] }],
     [{ stream: false, stream_options: { include_usage: true } }, { includeUsage: false }],
-    [
-      { thinking: { type: 'enabled' } },
-      { reasoning: { effort: null, budget: null, summary: null } },
-    ],
-    [
-      { thinking: { type: 'enabled', budget_tokens: 2000 } },
-      { reasoning: { effort: null, budget: 2000, summary: null } },
-    ],
-    [
-      { thinking: { type: 'enabled' }, reasoning_effort: 'high' },
-      { reasoning: { effort: 'high', budget: null, summary: null } },
-    ],
-    [
-      { thinking: { type: 'disabled' } },
-      { reasoning: { effort: 'none', budget: null, summary: null } },
-    ],
+    [{ thinking: { type: 'enabled' } }, { reasoning: reasoning(null) }],
+    [{ thinking: { type: 'enabled', budget_tokens: 2000 } }, { reasoning: reasoning(null, 2000) }],
+    [{ thinking: { type: 'enabled' }, reasoning_effort: 'high' }, { reasoning: reasoning('high') }],
+    [{ thinking: { type: 'disabled' } }, { reasoning: reasoning('none') }],
     [
       { thinking: { type: 'disabled' }, reasoning_effort: 'none' },
-      { reasoning: { effort: 'none', budget: null, summary: null } },
+      { reasoning: reasoning('none') },
     ],
   ])('%j', (more, expected) => {
     expect(request(more)).toMatchObject(expected);
@@ -339,7 +328,7 @@ describe('messages of a chat request', () => {
 });
 
 describe('reasoning in a chat request', () => {
-  const signature = { dialect: 'messages', provider: 'a', value: { signature: 'sig' } } as const;
+  const signature = signed('messages', 'a', { signature: 'sig' });
 
   it('as plain text has no signature', () => {
     const { turns } = messages(HELLO, {

@@ -86,11 +86,6 @@ describe('an encoded chat stream', () => {
     expect(chunks.every(({ usage, choices }) => usage === null && choices.length === 1)).toBe(true);
   });
 
-  it('has the requested model if the upstream names none', () => {
-    const [first] = chunksOf(frames([{ ...START, model: null } as TextEvent, finished()]));
-    expect(first!.model).toBe('some-model');
-  });
-
   it('begins with the role for any first event', () => {
     const [first] = deltasOf(frames(says(0, 'x')));
     expect(first).toEqual({ role: 'assistant', content: '' });

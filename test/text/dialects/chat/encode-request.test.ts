@@ -1,41 +1,33 @@
 import '../../../../src/text/built-in-dialects.ts';
 import { describe, expect, it, test } from 'vitest';
-import type { Json, Part, TextRequest, Turn } from '../../../../src/text/canonical/canonical.ts';
+import type {
+  Json,
+  Part,
+  TextRequest,
+  Tool,
+  Turn,
+} from '../../../../src/text/canonical/canonical.ts';
 import { chat } from '../../../../src/text/dialects/chat/chat.ts';
 import { wrapSignature } from '../../../../src/text/dialects/reasoning-signature.ts';
 import { nameOnWire } from '../../../../src/text/dialects/tool-names.ts';
+import {
+  called,
+  dataOf,
+  fileOf,
+  image,
+  media,
+  reasoning,
+  result,
+  signed,
+  thought,
+  tool,
+  urlOf,
+  words,
+} from '../../parts.ts';
 import { failureOf, turn } from '../../request.ts';
 import { foreign, request, TARGET } from './conversation.ts';
 
 const LONG = 'mcp__a_server_with_a_long_name__a_tool_with_a_name_that_is_longer_still';
-
-const words = (text: string): Part => ({ type: 'text', text, path: 'p' });
-const image: Part = {
-  type: 'media',
-  path: 'messages[0].content[0]',
-  media: 'image',
-  source: { kind: 'data', mediaType: 'image/png', data: 'AAAA' },
-  detail: null,
-  filename: null,
-};
-const call = (id: string, name = 'look'): Part => ({
-  type: 'tool-call',
-  id,
-  name,
-  arguments: '{}',
-  path: 'p',
-});
-const result = (
-  callId: string,
-  content: Extract<Part, { type: 'tool-result' }>['content'],
-  isError = false,
-): Part => ({
-  type: 'tool-result',
-  callId,
-  content,
-  isError,
-  path: 'p',
-});
 
 function messagesOf(turns: readonly Turn[], target = TARGET): Json[] {
   return chat.encodeRequest(foreign({ turns }), target)['messages'] as Json[];
@@ -66,14 +58,10 @@ describe('a conversation encoded for a chat upstream', () => {
     expect(
       messagesOf([
         turn('user', [words('q')]),
-        turn('assistant', [words('One moment.'), call('functions.look:0')]),
-        turn('assistant', [call('b', LONG)]),
+        turn('assistant', [words('One moment.'), called('functions.look:0')]),
+        turn('assistant', [called('b', LONG)]),
         turn('user', [words('first this')]),
-        turn('user', [
-          result('b', [words('B') as never]),
-          result('functions.look:0', []),
-          words('now'),
-        ]),
+        turn('user', [result('b', [words('B')]), result('functions.look:0', []), words('now')]),
       ]),
     ).toEqual([
       { role: 'user', content: 'q' },
@@ -95,10 +83,10 @@ describe('a conversation encoded for a chat upstream', () => {
   it('moves images of tool results into the next user message and marks failed results', () => {
     expect(
       messagesOf([
-        turn('assistant', [call('a'), call('b')]),
+        turn('assistant', [called('a'), called('b')]),
         turn('user', [
-          result('a', [words('not found') as never, image as never], true),
-          result('b', [words('Error: no') as never], true),
+          result('a', [words('not found'), image], true),
+          result('b', [words('Error: no')], true),
           image,
         ]),
       ]).slice(1),
@@ -118,36 +106,35 @@ describe('a conversation encoded for a chat upstream', () => {
 
   it('has null as the content of a message with calls only, and no empty texts', () => {
     expect(
-      messagesOf([turn('assistant', [words(''), call('a')]), turn('user', [words('x')])])[0],
+      messagesOf([turn('assistant', [words(''), called('a')]), turn('user', [words('x')])])[0],
     ).toMatchObject({
       content: null,
     });
   });
 
   it('has documents as files and other media unchanged', () => {
-    const media = (more: object): Part => ({ ...image, ...more }) as Part;
     const [message] = messagesOf([
       turn('user', [
-        media({ source: { kind: 'url', url: 'https://a/b.png' }, detail: 'low' }),
-        media({
-          media: 'document',
-          source: { kind: 'data', mediaType: 'application/pdf', data: 'BB' },
-        }),
-        media({ media: 'audio', source: { kind: 'data', mediaType: 'audio/mpeg', data: 'CC' } }),
+        media(urlOf('https://a/b.png'), { detail: 'low' }),
+        media(dataOf('application/pdf'), { media: 'document' }),
+        media(dataOf('audio/mpeg'), { media: 'audio' }),
       ]),
     ]);
     expect(message!['content']).toEqual([
       { type: 'image_url', image_url: { url: 'https://a/b.png', detail: 'low' } },
-      { type: 'file', file: { filename: 'document', file_data: 'data:application/pdf;base64,BB' } },
-      { type: 'input_audio', input_audio: { data: 'CC', format: 'mp3' } },
+      {
+        type: 'file',
+        file: { filename: 'document', file_data: 'data:application/pdf;base64,AAAA' },
+      },
+      { type: 'input_audio', input_audio: { data: 'AAAA', format: 'mp3' } },
     ]);
     for (const odd of [
-      { media: 'document', source: { kind: 'url', url: 'https://a/b.pdf' } },
-      { media: 'document', source: { kind: 'file', id: 'file_1' } },
-      { media: 'image', source: { kind: 'file', id: 'file_1' } },
+      media(urlOf('https://a/b.pdf'), { media: 'document' }),
+      media(fileOf('file_1'), { media: 'document' }),
+      media(fileOf('file_1')),
     ]) {
-      expect(failureOf(() => messagesOf([turn('user', [media(odd)])]))).toMatchObject({
-        param: 'messages[0].content[0]',
+      expect(failureOf(() => messagesOf([turn('user', [odd])]))).toMatchObject({
+        param: 'p',
         code: 'not_supported_by_model',
       });
     }
@@ -175,94 +162,58 @@ describe('a conversation encoded for a chat upstream', () => {
       path: 'messages[0].content[3]',
       value: {},
     };
-    expect(failureOf(() => messagesOf([turn('user', [native])]))).toMatchObject({
-      param: 'messages[0].content[3]',
-    });
-    expect(
-      failureOf(() => messagesOf([turn('assistant', [native]), turn('user', [words('x')])])),
-    ).toMatchObject({
-      param: 'messages[0].content[3]',
-    });
-    const body = { top_k: 5 };
-    expect(failureOf(() => chat.encodeRequest(foreign({ topK: 5, body }), TARGET))).toMatchObject({
-      param: 'top_k',
-    });
-    const property = { ...native, path: 'container' } as never;
-    expect(
-      failureOf(() => chat.encodeRequest(foreign({ native: [property] }), TARGET)),
-    ).toMatchObject({ param: 'container' });
-    expect(
-      failureOf(() => chat.encodeRequest(foreign({ tools: [property] }), TARGET)),
-    ).toMatchObject({ param: 'container' });
-    expect(
-      failureOf(() =>
-        chat.encodeRequest(
-          foreign({ toolChoice: property, tools: [{ type: 'tool' } as never] }),
-          TARGET,
-        ),
-      ).param,
-    ).toBe('tool_choice');
+    const property = { ...native, path: 'container' } as const;
+    const turns = [turn('user', [native])];
+    const later = [turn('assistant', [native]), turn('user', [words('x')])];
+    for (const [more, param] of [
+      [{ turns }, native.path],
+      [{ turns: later }, native.path],
+      [{ topK: 5, body: { top_k: 5 } }, 'top_k'],
+      [{ native: [property] }, 'container'],
+      [{ tools: [property] }, 'container'],
+      [{ toolChoice: { ...property, path: 'tool_choice' }, tools: [tool('f')] }, 'tool_choice'],
+    ] satisfies [Partial<TextRequest>, string][]) {
+      expect(failureOf(() => chat.encodeRequest(foreign(more), TARGET)).param).toBe(param);
+    }
   });
 });
 
 describe('reasoning encoded for a chat upstream', () => {
-  const thought = (
-    text: string,
-    signature: Extract<Part, { type: 'reasoning' }>['signature'],
-  ): Part => ({
-    type: 'reasoning',
-    text,
-    signature,
-    path: 'p',
-  });
   const details = [{ type: 'reasoning.encrypted', data: 'xyz' }];
-  const own = (provider: string | null) =>
-    ({ dialect: 'chat', provider, value: { reasoning_details: details } }) as const;
-  const signed = {
-    dialect: 'messages',
-    provider: 'some-provider',
-    value: { signature: 'x' },
-  } as const;
+  const own = (provider: string | null) => signed('chat', provider, { reasoning_details: details });
+  const foreignSign = signed('messages', 'some-provider', { signature: 'x' });
   const sent = (part: Part, target = TARGET) =>
     messagesOf([turn('assistant', [part, words('x')]), turn('user', [words('y')])], target)[0];
 
   it.each<[string, Part, Json]>([
-    ['without a signature is replayed', thought('Hm', null), { reasoning_content: 'Hm' }],
+    ['without a signature is replayed', thought(null), { reasoning_content: 'Hm' }],
     [
       'of this provider is replayed with its reasoning_details',
-      thought('Hm', own('some-provider')),
+      thought(own('some-provider')),
       { reasoning_content: 'Hm', reasoning_details: details },
     ],
     [
       'with unwrapped reasoning_details is replayed',
-      thought('', own(null)),
+      thought(own(null), ''),
       { reasoning_details: details },
     ],
-    ['of another provider is left out', thought('Hm', own('other')), {}],
-    ['of another format is left out', thought('Hm', signed), {}],
+    ['of another provider is left out', thought(own('other')), {}],
+    ['of another format is left out', thought(foreignSign), {}],
   ])('%s', (_, part, expected) => {
     expect(sent(part)).toEqual({ role: 'assistant', content: 'x', ...expected });
   });
 
   it('of any provider is replayed to a model with fixed reasoning', () => {
-    expect(sent(thought('Hm', signed), { ...TARGET, rules: 'fixed-reasoning' })).toMatchObject({
+    expect(sent(thought(foreignSign), { ...TARGET, rules: 'fixed-reasoning' })).toMatchObject({
       reasoning_content: 'Hm',
     });
   });
 });
 
 test('settings are encoded by their chat names', () => {
-  const tool = {
-    type: 'tool',
-    path: 't',
-    name: LONG,
-    description: 'd',
-    parameters: { type: 'object' },
-    strict: false,
-  } as const;
   const asked: Partial<TextRequest> = {
     stream: true,
-    tools: [tool],
+    tools: [tool(LONG, { description: 'd', parameters: { type: 'object' }, strict: false })],
     toolChoice: { type: 'tool', name: LONG },
     parallelToolCalls: false,
     maxOutputTokens: 9,
@@ -276,7 +227,7 @@ test('settings are encoded by their chat names', () => {
       schema: { type: 'object' },
       strict: true,
     },
-    reasoning: { effort: 'high', budget: null, summary: null },
+    reasoning: reasoning('high'),
     verbosity: 'low',
   };
   expect(chat.encodeRequest(foreign(asked), TARGET)).toEqual({
@@ -313,20 +264,9 @@ test('settings are encoded by their chat names', () => {
 test.each(['auto', 'none', 'required'] as const)(
   'tool_choice %s is left out without tools',
   (type) => {
-    const tool = {
-      type: 'tool',
-      path: 't',
-      name: 'f',
-      description: null,
-      parameters: null,
-      strict: null,
-    } as const;
-    expect(
-      chat.encodeRequest(foreign({ toolChoice: { type }, tools: [tool] }), TARGET),
-    ).toMatchObject({ tool_choice: type });
-    expect(chat.encodeRequest(foreign({ toolChoice: { type } }), TARGET)).not.toHaveProperty(
-      'tool_choice',
-    );
+    const sent = (tools: Tool[]) =>
+      chat.encodeRequest(foreign({ toolChoice: { type }, tools }), TARGET)['tool_choice'];
+    expect([sent([tool('f')]), sent([])]).toEqual([type, undefined]);
   },
 );
 
@@ -340,11 +280,7 @@ test('labels that the responses format has too are sent, others are left out', (
 });
 
 describe('a chat request for a chat upstream', () => {
-  const own = {
-    dialect: 'chat',
-    provider: 'some-provider',
-    value: { reasoning_details: [{ data: 'xyz' }] },
-  } as const;
+  const own = signed('chat', 'some-provider', { reasoning_details: [{ data: 'xyz' }] });
   const body = {
     messages: [
       { role: 'user', content: [{ type: 'hologram' }], whim: 1 },

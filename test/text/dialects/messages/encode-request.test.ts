@@ -4,46 +4,36 @@ import type { Json, Part, TextRequest, Turn } from '../../../../src/text/canonic
 import type { Target } from '../../../../src/text/dialects/dialect.ts';
 import { messages } from '../../../../src/text/dialects/messages/messages.ts';
 import { wrapSignature } from '../../../../src/text/dialects/reasoning-signature.ts';
+import {
+  called,
+  dataOf,
+  fileOf,
+  image,
+  media,
+  reasoning,
+  result,
+  signed,
+  thought,
+  tool,
+  urlOf,
+  words,
+} from '../../parts.ts';
 import { failureOf, target as targetOf, textRequest, turn } from '../../request.ts';
 
 const target = targetOf('messages', { provider: 'anthropic', model: 'claude', reasons: true });
 
-const says = (text: string): Part => ({ type: 'text', path: 'messages[0].content', text });
 const user = (...parts: readonly (Part | string)[]): Turn =>
   turn(
     'user',
-    parts.map((part) => (typeof part === 'string' ? says(part) : part)),
+    parts.map((part) => (typeof part === 'string' ? words(part) : part)),
   );
 const assistant = (...parts: readonly (Part | string)[]): Turn =>
   turn(
     'assistant',
-    parts.map((part) => (typeof part === 'string' ? says(part) : part)),
+    parts.map((part) => (typeof part === 'string' ? words(part) : part)),
   );
-const calls = (id: string, json = '{}', name = 'x'): Part => ({
-  type: 'tool-call',
-  path: 'messages[1].tool_calls[0]',
-  id,
-  name,
-  arguments: json,
-});
-const result = (callId: string, text = callId): Part => ({
-  type: 'tool-result',
-  path: 'messages[2]',
-  callId,
-  content: [{ type: 'text', path: 'messages[2].content', text }],
-  isError: false,
-});
-const thinks = (
-  signature: Extract<Part, { type: 'reasoning' }>['signature'],
-  text = 'Hm',
-): Part => ({
-  type: 'reasoning',
-  path: 'messages[1].reasoning_content',
-  text,
-  signature,
-});
 const own = (value: Json, provider: string | null = 'anthropic') =>
-  ({ dialect: 'messages', provider, value }) as const;
+  signed('messages', provider, value);
 
 // biome-ignore lint/suspicious/noExplicitAny: tests read any property
 function sent(request: Partial<TextRequest>, to: Partial<Target> = {}): Record<string, any> {
@@ -59,14 +49,14 @@ const refused = (request: Partial<TextRequest>) => failureOf(() => sent(request)
 describe('a conversation encoded for a messages upstream', () => {
   it('has the first system turns in the field system', () => {
     const { system, messages: rest } = sent({
-      turns: [turn('system', [says('Be kind.')]), user('Hello')],
+      turns: [turn('system', [words('Be kind.')]), user('Hello')],
     });
     expect(system).toBe('Be kind.');
     expect(rest).toEqual([{ role: 'user', content: 'Hello' }]);
     const two = sent({
       turns: [
-        turn('system', [says('Be kind.')]),
-        turn('developer', [says('Be brief.')]),
+        turn('system', [words('Be kind.')]),
+        turn('developer', [words('Be brief.')]),
         user('Hello'),
       ],
     });
@@ -80,9 +70,9 @@ describe('a conversation encoded for a messages upstream', () => {
     expect(
       conversation(
         user('Hello'),
-        turn('system', [says('Be brief.')]),
+        turn('system', [words('Be brief.')]),
         assistant('Hi'),
-        turn('developer', [says('Now in French.')]),
+        turn('developer', [words('Now in French.')]),
         user('Hello again'),
       ),
     ).toEqual([
@@ -105,7 +95,7 @@ describe('a conversation encoded for a messages upstream', () => {
   });
 
   it('has a user message if there are only instructions', () => {
-    const { system, messages: rest } = sent({ turns: [turn('system', [says('Say hello.')])] });
+    const { system, messages: rest } = sent({ turns: [turn('system', [words('Say hello.')])] });
     expect(system).toBeUndefined();
     expect(rest).toEqual([{ role: 'user', content: '<system>\nSay hello.\n</system>' }]);
   });
@@ -114,19 +104,19 @@ describe('a conversation encoded for a messages upstream', () => {
     expect(
       conversation(
         user('Go'),
-        assistant(calls('a', '{"n":1}')),
-        assistant(calls('b')),
-        user(result('b')),
+        assistant(called('a', 'look', '{"n":1}')),
+        assistant(called('b')),
+        user(result('b', [words('b')])),
         user('And now?'),
-        user(result('a')),
+        user(result('a', [words('a')])),
       ),
     ).toEqual([
       { role: 'user', content: 'Go' },
       {
         role: 'assistant',
         content: [
-          { type: 'tool_use', id: 'a', name: 'x', input: { n: 1 } },
-          { type: 'tool_use', id: 'b', name: 'x', input: {} },
+          { type: 'tool_use', id: 'a', name: 'look', input: { n: 1 } },
+          { type: 'tool_use', id: 'b', name: 'look', input: {} },
         ],
       },
       {
@@ -142,10 +132,10 @@ describe('a conversation encoded for a messages upstream', () => {
 
   it('moves a late result to its call', () => {
     const encoded = conversation(
-      assistant(calls('a'), calls('b')),
-      user(result('a')),
+      assistant(called('a'), called('b')),
+      user(result('a', [words('a')])),
       assistant('One is there'),
-      user(result('b')),
+      user(result('b', [words('b')])),
     );
     expect(encoded.map(({ role }: Json) => role)).toEqual(['assistant', 'user', 'assistant']);
     expect(encoded[1].content.map(({ tool_use_id }: Json) => tool_use_id)).toEqual(['a', 'b']);
@@ -153,10 +143,10 @@ describe('a conversation encoded for a messages upstream', () => {
 
   it('matches ids that repeat in each turn by order', () => {
     const encoded = conversation(
-      assistant(calls('x:0')),
-      user(result('x:0', 'first')),
-      assistant(calls('x:0')),
-      user(result('x:0', 'second')),
+      assistant(called('x:0')),
+      user(result('x:0', [words('first')])),
+      assistant(called('x:0')),
+      user(result('x:0', [words('second')])),
     );
     expect([encoded[1].content[0].content, encoded[3].content[0].content]).toEqual([
       'first',
@@ -182,48 +172,35 @@ describe('a conversation encoded for a messages upstream', () => {
     const [, { content }] = conversation(
       user('Go'),
       assistant(
-        thinks(own({ signature: 'signed' })),
-        thinks(own({ signature: 'empty' }), ''),
-        thinks(own({ data: 'hidden' }, null), ''),
-        thinks(own({ signature: 'x' }, 'another')),
-        thinks({ dialect: 'responses', provider: 'anthropic', value: { signature: 'y' } }),
-        thinks(null),
+        thought(own({ signature: 'signed' })),
+        thought(own({ signature: 'empty' }), ''),
+        thought(own({ data: 'hidden' }, null), ''),
+        thought(own({ signature: 'x' }, 'another')),
+        thought(signed('responses', 'anthropic', { signature: 'y' })),
+        thought(null),
         'Let me look',
-        calls('a'),
+        called('a'),
       ),
-      user(result('a')),
+      user(result('a', [words('a')])),
     );
     expect(content).toEqual([
       { type: 'thinking', thinking: 'Hm', signature: 'signed' },
       { type: 'thinking', thinking: '', signature: 'empty' },
       { type: 'redacted_thinking', data: 'hidden' },
       { type: 'text', text: 'Let me look' },
-      { type: 'tool_use', id: 'a', name: 'x', input: {} },
+      { type: 'tool_use', id: 'a', name: 'look', input: {} },
     ]);
   });
 
   it('has images and documents, also in tool results', () => {
-    const media = (rest: object): Part =>
-      ({ type: 'media', media: 'image', path: 'p', detail: null, filename: null, ...rest }) as Part;
-    const picture = media({ source: { kind: 'data', mediaType: 'image/png', data: 'AAAA' } });
+    const text = dataOf('text/plain', Buffer.from('Hé').toString('base64'));
     const [{ content }] = conversation(
       user(
-        picture,
-        media({ source: { kind: 'url', url: 'https://a.b/c.png' } }),
-        media({
-          media: 'document',
-          filename: 'A',
-          source: { kind: 'data', mediaType: 'application/pdf', data: 'AAAA' },
-        }),
-        media({
-          media: 'document',
-          source: {
-            kind: 'data',
-            mediaType: 'text/plain',
-            data: Buffer.from('Hé').toString('base64'),
-          },
-        }),
-        { ...result('a'), content: [picture], isError: true } as Part,
+        image,
+        media(urlOf('https://a.b/c.png')),
+        media(dataOf('application/pdf'), { media: 'document', filename: 'A' }),
+        media(text, { media: 'document' }),
+        result('a', [image], true),
       ),
     );
     const base64 = { type: 'base64', media_type: 'image/png', data: 'AAAA' };
@@ -239,12 +216,12 @@ describe('a conversation encoded for a messages upstream', () => {
       { type: 'document', title: 'A', source: { ...base64, media_type: 'application/pdf' } },
       { type: 'document', source: { type: 'text', media_type: 'text/plain', data: 'Hé' } },
     ]);
-    for (const rest of [
-      { media: 'audio', source: { kind: 'url', url: 'x' } },
-      { source: { kind: 'file', id: 'file-1' } },
-      { media: 'document', source: { kind: 'data', mediaType: 'application/zip', data: 'AAAA' } },
+    for (const odd of [
+      media(urlOf('x'), { media: 'audio' }),
+      media(fileOf('file-1')),
+      media(dataOf('application/zip'), { media: 'document' }),
     ]) {
-      expect(refused({ turns: [user(media(rest))] })).toMatchObject({
+      expect(refused({ turns: [user(odd)] })).toMatchObject({
         param: 'p',
         code: 'not_supported_by_model',
       });
@@ -252,13 +229,11 @@ describe('a conversation encoded for a messages upstream', () => {
   });
 
   it.each(['[]', 'null', '{', '"a"'])('is refused for tool call arguments %s', (json) => {
-    expect(refused({ turns: [assistant(calls('a', json))] }).param).toBe(
-      'messages[1].tool_calls[0]',
-    );
+    expect(refused({ turns: [assistant(called('a', 'look', json))] }).param).toBe('p');
   });
 
   it('is refused for speaker names', () => {
-    const turns = [turn('user', [says('Hello')], { name: 'Ann' })];
+    const turns = [turn('user', [words('Hello')], { name: 'Ann' })];
     expect(refused({ turns }).param).toBe('messages[0].name');
   });
 });
@@ -283,30 +258,24 @@ describe('settings encoded for a messages upstream', () => {
       },
       {},
     ],
+    [{ reasoning: reasoning('low') }, { thinking: { type: 'enabled', budget_tokens: 1024 } }],
     [
-      { reasoning: { effort: 'low', budget: null, summary: null } },
-      { thinking: { type: 'enabled', budget_tokens: 1024 } },
-    ],
-    [
-      { reasoning: { effort: 'high', budget: null, summary: null } },
+      { reasoning: reasoning('high') },
       { thinking: { type: 'enabled', budget_tokens: 4096 }, max_tokens: 8192 },
     ],
     [
-      { reasoning: { effort: 'max', budget: null, summary: null } },
+      { reasoning: reasoning('max') },
       { thinking: { type: 'enabled', budget_tokens: 16_384 }, max_tokens: 20_480 },
     ],
     [
-      { reasoning: { effort: 'max', budget: null, summary: null }, maxOutputTokens: 2000 },
+      { reasoning: reasoning('max'), maxOutputTokens: 2000 },
       { thinking: { type: 'enabled', budget_tokens: 1999 } },
     ],
     [
-      { reasoning: { effort: 'high', budget: 3000, summary: null } },
+      { reasoning: reasoning('high', 3000) },
       { thinking: { type: 'enabled', budget_tokens: 3000 } },
     ],
-    [
-      { reasoning: { effort: 'none', budget: null, summary: null } },
-      { thinking: { type: 'disabled' } },
-    ],
+    [{ reasoning: reasoning('none') }, { thinking: { type: 'disabled' } }],
     [
       {
         format: {
@@ -337,7 +306,7 @@ describe('settings encoded for a messages upstream', () => {
     ]);
   });
 
-  const reasons = { reasoning: { effort: 'low', budget: null, summary: null } } as const;
+  const reasons = { reasoning: reasoning('low') };
   it.each([
     ['temperature', { temperature: 1.2 }],
     ['n', { n: 2 }],
@@ -367,22 +336,13 @@ describe('settings encoded for a messages upstream', () => {
 });
 
 describe('tools encoded for a messages upstream', () => {
-  const tool = {
-    type: 'tool',
-    path: 'tools[0]',
-    name: 'a',
-    description: null,
-    parameters: null,
-    strict: null,
-  } as const;
-
   it('have the client’s schema or an empty one', () => {
     const schema = { type: 'object', properties: { a: { $ref: '#/$defs/b' } }, $defs: { b: {} } };
     const { tools } = sent({
       tools: [
-        tool,
-        { ...tool, parameters: schema, description: 'b', strict: true },
-        { ...tool, parameters: {} },
+        tool('a'),
+        tool('a', { parameters: schema, description: 'b', strict: true }),
+        tool('a', { parameters: {} }),
       ],
     });
     expect(tools).toEqual([
@@ -395,9 +355,9 @@ describe('tools encoded for a messages upstream', () => {
   it('have names of at most 64 characters, the same in calls and choice', () => {
     const name = 'n'.repeat(80);
     const encoded = sent({
-      tools: [{ ...tool, name }],
+      tools: [tool(name)],
       toolChoice: { type: 'tool', name },
-      turns: [user('Go'), assistant(calls('a', '{}', name)), user(result('a'))],
+      turns: [user('Go'), assistant(called('a', name)), user(result('a', [words('a')]))],
     });
     const short = encoded['tools'][0].name;
     expect(short).toMatch(/^[\w-]{1,64}$/);
@@ -419,7 +379,7 @@ describe('tools encoded for a messages upstream', () => {
     [{ parallelToolCalls: false }, { type: 'auto', disable_parallel_tool_use: true }],
     [{ parallelToolCalls: true }, undefined],
   ] as const)('have the tool_choice for %j', (request, tool_choice) => {
-    expect(sent({ tools: [tool], ...request })['tool_choice']).toEqual(tool_choice);
+    expect(sent({ tools: [tool('a')], ...request })['tool_choice']).toEqual(tool_choice);
   });
 });
 
@@ -504,7 +464,7 @@ describe('a messages request for a messages upstream', () => {
     };
     const request = messages.decodeRequest({ ...asked, output_config: { effort: 'max' } });
     const encoded = messages.encodeRequest(
-      { ...request, temperature: null, reasoning: { effort: 'high', budget: null, summary: null } },
+      { ...request, temperature: null, reasoning: reasoning('high') },
       target,
     );
     expect(encoded).toMatchObject({ output_config: { effort: 'high' }, max_tokens: 9000 });

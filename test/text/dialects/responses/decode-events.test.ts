@@ -423,20 +423,6 @@ describe('a responses stream', () => {
     expect(failureOf(decode([created, data]))).toMatchObject({ code: 'invalid_upstream_answer' });
   });
 
-  it('decodes an answer that is not streamed', () => {
-    const events = decodeWhole({
-      id: 'r',
-      model: 'big',
-      status: 'completed',
-      output: [message('x'), call()],
-      usage,
-    });
-    expect(blocksOf(events)).toEqual([
-      ['text', 'x'],
-      ['tool call_1 f', '{"a":1}'],
-    ]);
-  });
-
   it.each([
     null,
     'text',

@@ -3,19 +3,26 @@ import { describe, expect, it, test } from 'vitest';
 import type { Json, Part, TextRequest, Turn } from '../../../../src/text/canonical/canonical.ts';
 import { wrapSignature } from '../../../../src/text/dialects/reasoning-signature.ts';
 import { responses } from '../../../../src/text/dialects/responses/responses.ts';
+import { areAbsent, faultsOf } from '../../openapi-documents.ts';
+import {
+  called,
+  dataOf,
+  fileOf,
+  image,
+  media,
+  reasoning,
+  result,
+  signed,
+  thought,
+  tool,
+  urlOf,
+  words,
+} from '../../parts.ts';
 import { target as targetOf, turn } from '../../request.ts';
-import { documents } from './documents.ts';
 
 const target = targetOf('responses', { provider: 'acme', model: 'gpt-5', reasons: true });
 
-const text = (value: string): Part => ({ type: 'text', path: 'messages[0].content', text: value });
-const call: Part = {
-  type: 'tool-call',
-  path: 'p',
-  id: 'functions.x:0',
-  name: 'f',
-  arguments: '{}',
-};
+const CALL = called('functions.x:0', 'f');
 
 /** A request of a client of another format. */
 function foreign(more: Partial<TextRequest> = {}): TextRequest {
@@ -47,9 +54,9 @@ describe('a request of another format encoded for a responses upstream', () => {
   it('keeps the position of system and developer messages', () => {
     expect(
       items(
-        turn('system', [text('a')]),
-        turn('user', [text('b'), text('c')]),
-        turn('developer', [text('d')]),
+        turn('system', [words('a')]),
+        turn('user', [words('b'), words('c')]),
+        turn('developer', [words('d')]),
       ),
     ).toEqual([
       { type: 'message', role: 'system', content: 'a' },
@@ -67,39 +74,22 @@ describe('a request of another format encoded for a responses upstream', () => {
 
   it('has turns of the assistant as output items', () => {
     const value = { id: 'rs_1', summary: [], encrypted_content: 'gAAA' };
-    const thought = (provider: string | null): Part => ({
-      type: 'reasoning',
-      path: 'p',
-      text: 'hm',
-      signature: { dialect: 'responses', provider, value },
-    });
-    const named = (id: string): Part => ({
-      type: 'reasoning',
-      path: 'p',
-      text: 'hm',
-      signature: { dialect: 'responses', provider: 'acme', value: { id, summary: [] } },
-    });
-    const other: Part = {
-      type: 'reasoning',
-      path: 'p',
-      text: 'hm',
-      signature: { dialect: 'messages', provider: 'acme', value: { signature: 's' } },
-    };
-    const bare: Part = { type: 'reasoning', path: 'p', text: 'hm', signature: null };
+    const own = (provider: string | null, more: Json = value) =>
+      thought(signed('responses', provider, more));
     expect(
       items(
-        turn('user', [text('go')]),
+        turn('user', [words('go')]),
         turn('assistant', [
-          thought('acme'),
-          thought('else'),
+          own('acme'),
+          own('else'),
+          own(null),
+          own('acme', { id: 'rs_2', summary: [] }),
+          thought(signed('messages', 'acme', { signature: 's' })),
           thought(null),
-          named('rs_2'),
-          other,
-          bare,
-          text('I call'),
-          text(''),
+          words('I call'),
+          words(''),
           { type: 'refusal', path: 'p', text: 'no' },
-          call,
+          CALL,
         ]),
       ),
     ).toEqual([
@@ -119,33 +109,20 @@ describe('a request of another format encoded for a responses upstream', () => {
   });
 
   it('has results by call id, also with images', () => {
-    const image: Part = {
-      type: 'media',
-      media: 'image',
-      path: 'p',
-      source: { kind: 'data', mediaType: 'image/png', data: 'QQ==' },
-      detail: null,
-      filename: null,
-    };
-    const result = (content: readonly Part[], isError = false): Part => ({
-      type: 'tool-result',
-      path: 'p',
-      callId: 'functions.x:0',
-      content: content as never,
-      isError,
-    });
+    const of = (content: readonly Part[], isError?: boolean) =>
+      result('functions.x:0', content, isError);
     const call_id = 'oriel_ZnVuY3Rpb25zLng6MA';
     const type = 'function_call_output';
     expect(
       items(
         turn('user', [
-          result([text('ok')]),
-          result([]),
-          result([text('done'), image]),
-          result([text('boom')], true),
-          result([text('Error: boom')], true),
-          result([image], true),
-          text('and?'),
+          of([words('ok')]),
+          of([]),
+          of([words('done'), image]),
+          of([words('boom')], true),
+          of([words('Error: boom')], true),
+          of([image], true),
+          words('and?'),
         ]),
       ),
     ).toEqual([
@@ -156,7 +133,7 @@ describe('a request of another format encoded for a responses upstream', () => {
         call_id,
         output: [
           { type: 'input_text', text: 'done' },
-          { type: 'input_image', detail: 'auto', image_url: 'data:image/png;base64,QQ==' },
+          { type: 'input_image', detail: 'auto', image_url: 'data:image/png;base64,AAAA' },
         ],
       },
       { type, call_id, output: 'Error: boom' },
@@ -166,7 +143,7 @@ describe('a request of another format encoded for a responses upstream', () => {
         call_id,
         output: [
           { type: 'input_text', text: 'Error:' },
-          { type: 'input_image', detail: 'auto', image_url: 'data:image/png;base64,QQ==' },
+          { type: 'input_image', detail: 'auto', image_url: 'data:image/png;base64,AAAA' },
         ],
       },
       { type: 'message', role: 'user', content: 'and?' },
@@ -174,23 +151,13 @@ describe('a request of another format encoded for a responses upstream', () => {
   });
 
   it('has images and documents as data, URLs and ids', () => {
-    const media = (kind: 'image' | 'document', source: object, more: object = {}): Part =>
-      ({
-        type: 'media',
-        media: kind,
-        path: 'p',
-        source,
-        detail: null,
-        filename: null,
-        ...more,
-      }) as Part;
     const [message] = items(
       turn('user', [
-        media('image', { kind: 'url', url: 'https://a.example' }, { detail: 'high' }),
-        media('image', { kind: 'file', id: 'file-1' }),
-        media('document', { kind: 'data', mediaType: 'application/pdf', data: 'QQ==' }),
-        media('document', { kind: 'url', url: 'https://a.example' }, { filename: 'a.pdf' }),
-        media('document', { kind: 'file', id: 'file-2' }),
+        media(urlOf('https://a.example'), { detail: 'high' }),
+        media(fileOf('file-1')),
+        media(dataOf('application/pdf'), { media: 'document' }),
+        media(urlOf('https://a.example'), { media: 'document', filename: 'a.pdf' }),
+        media(fileOf('file-2'), { media: 'document' }),
       ]),
     ) as Json[];
     expect(message!['content']).toEqual([
@@ -199,7 +166,7 @@ describe('a request of another format encoded for a responses upstream', () => {
       {
         type: 'input_file',
         filename: 'document.pdf',
-        file_data: 'data:application/pdf;base64,QQ==',
+        file_data: 'data:application/pdf;base64,AAAA',
       },
       { type: 'input_file', filename: 'a.pdf', file_url: 'https://a.example' },
       { type: 'input_file', file_id: 'file-2' },
@@ -218,19 +185,12 @@ describe('a request of another format encoded for a responses upstream', () => {
         topLogprobs: 2,
         verbosity: 'low',
         stream: true,
-        reasoning: { effort: 'high', budget: null, summary: 'auto' },
+        reasoning: { ...reasoning('high'), summary: 'auto' },
         format: { type: 'json-schema', name: null, description: null, schema, strict: true },
         toolChoice: { type: 'tool', name: 'f'.repeat(80) },
         tools: [
-          {
-            type: 'tool',
-            path: 't',
-            name: 'f'.repeat(80),
-            description: null,
-            parameters: schema,
-            strict: null,
-          },
-          { type: 'tool', path: 't', name: 'g', description: 'G', parameters: null, strict: true },
+          tool('f'.repeat(80), { parameters: schema }),
+          tool('g', { description: 'G', strict: true }),
         ],
         body: { model: 'm', user: 'u', prompt_cache_key: 'k', store: true },
       }),
@@ -282,26 +242,10 @@ describe('a request of another format encoded for a responses upstream', () => {
       { toolChoice: { type: 'native', dialect: 'chat', path: 'tool_choice', value: {} } },
       'tool_choice',
     ],
-    [{ turns: [turn('user', [text('a')], { name: 'bob' })] }, 'messages[0].name'],
-    [{ turns: [turn('assistant', [text('a')], { partial: true })] }, 'messages[0]'],
-    [{ dialect: 'messages', turns: [turn('assistant', [text('a')])] }, 'messages[0]'],
-    [
-      {
-        turns: [
-          turn('user', [
-            {
-              type: 'media',
-              media: 'audio',
-              path: 'a',
-              source: { kind: 'file', id: 'x' },
-              detail: null,
-              filename: null,
-            },
-          ]),
-        ],
-      },
-      'a',
-    ],
+    [{ turns: [turn('user', [words('a')], { name: 'bob' })] }, 'messages[0].name'],
+    [{ turns: [turn('assistant', [words('a')], { partial: true })] }, 'messages[0]'],
+    [{ dialect: 'messages', turns: [turn('assistant', [words('a')])] }, 'messages[0]'],
+    [{ turns: [turn('user', [media(fileOf('x'), { media: 'audio' })])] }, 'p'],
   ])('is refused for settings that the format lacks: %j', (more, param) => refused(more, param));
 
   it('leaves out settings with default values', () => {
@@ -316,46 +260,31 @@ describe('a request of another format encoded for a responses upstream', () => {
   });
 });
 
-test.skipIf(documents.length === 0)(
+test.skipIf(areAbsent)(
   'a request follows the public documents (in the folder ORIEL_SHARED)',
   () => {
     const request = encode({
       turns: [
-        turn('system', [text('a')]),
-        turn('user', [text('b'), text('c')]),
-        turn('assistant', [text('d'), { type: 'refusal', path: 'p', text: 'no' }, call]),
-        turn('user', [
-          { type: 'tool-result', path: 'p', callId: 'c', content: [], isError: true },
-          {
-            type: 'media',
-            media: 'image',
-            path: 'p',
-            source: { kind: 'url', url: 'https://a.example' },
-            detail: null,
-            filename: null,
-          },
-        ]),
+        turn('system', [words('a')]),
+        turn('user', [words('b'), words('c')]),
+        turn('assistant', [words('d'), { type: 'refusal', path: 'p', text: 'no' }, CALL]),
+        turn('user', [result('c', [], true), media(urlOf('https://a.example'))]),
       ],
-      tools: [
-        {
-          type: 'tool',
-          path: 't',
-          name: 'f',
-          description: null,
-          parameters: null,
-          strict: null,
-        },
-      ],
+      tools: [tool('f')],
       toolChoice: { type: 'required' },
-      reasoning: { effort: 'high', budget: null, summary: 'auto' },
+      reasoning: { ...reasoning('high'), summary: 'auto' },
       format: { type: 'text' },
       maxOutputTokens: 100,
       topLogprobs: 1,
       logprobs: true,
       stream: true,
     });
-    for (const document of documents) {
-      expect(document.checkRequest(request), document.name).toBeNull();
+    const plain = { ...request, input: 'x' };
+    expect(faultsOf('openai', 'CreateResponse', plain)).toEqual([]);
+    expect(faultsOf('open', 'CreateResponseBody', plain)).toEqual([]);
+    // OpenAI's schemas of items overlap, so that valid items match two of a oneOf.
+    for (const item of request['input'] as Json[]) {
+      expect(faultsOf('open', 'ItemParam', item)).toEqual([]);
     }
   },
 );
@@ -446,7 +375,7 @@ describe('a responses request for a responses upstream', () => {
       temperature: null,
       topP: null,
       maxOutputTokens: 100,
-      reasoning: { effort: 'high', budget: null, summary: 'auto' },
+      reasoning: { ...reasoning('high'), summary: 'auto' },
     });
     expect(changed).toEqual({
       model: 'gpt-5',
