@@ -39,6 +39,8 @@ const REASONS = { supported_efforts: ['low', 'high'], default_effort: 'low', can
 const gateway = gatewayDaemon((url) => {
   const { providers, models } = gatewayConfig(url) as Record<'providers' | 'models', object>;
   return {
+    // Providers that fall silent are not waited for.
+    billing: { drainTimeout: '100ms' },
     // What is as large as this keeps the daemon busy; it is to answer all the same.
     overload: { eventLoopDelay: '1h' },
     providers: { ...providers, sandbox: { kind: 'sandbox' } },
