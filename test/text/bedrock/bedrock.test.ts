@@ -1,12 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { OWNER_KEY, sharedDaemon } from '../../daemon.ts';
 import { ask as askGateway } from '../ask.ts';
-import { DATA_URL, MODES, WEATHER } from '../conversation.ts';
 import { administer, DIALECTS, gatewayConfig, REASONING } from '../gateway-daemon.ts';
-import { geminiTalk } from '../gemini/gemini-talk.ts';
 import { type FormatName, type MockUpstream, startMockUpstream } from '../mock-upstream.ts';
 import { type Script, USAGE } from '../script.ts';
-import { talk } from '../talk.ts';
 import { frame } from './aws-frames.ts';
 import { API_KEY, REGION, startBedrock } from './bedrock-mock.ts';
 
@@ -63,13 +60,6 @@ const daemon = sharedDaemon({
   },
 });
 
-const CALL: Script = {
-  steps: [
-    { reasoning: 'A city is named.', signature: 'c2lnbmVk' },
-    { call: 'get_weather', id: 'call_1', arguments: '{"city":"Łódź"}' },
-  ],
-  usage: USAGE,
-};
 const TEXT: Script = { steps: [{ text: 'It rains. ä€🙂' }], usage: USAGE };
 
 const ask = (client: FormatName, id: string, more: object = {}, headers = {}) =>
@@ -88,32 +78,13 @@ const PATHS = {
   ],
 };
 
-const PAIRS = [...DIALECTS, 'gemini' as const].flatMap((client) =>
-  (['claude', 'open', 'keyed', 'nova'] as const).map((model) => [client, model] as const),
-);
-
 describe('a provider of kind bedrock', () => {
-  it.each(PAIRS)('answers text, tools and images: client %s, model %s', async (client, model) => {
-    const settings = { model, system: 'Be brief.', tools: [WEATHER] };
-    const modes = client === 'gemini' ? (['whole', 'events'] as const) : MODES;
-    for (const mode of modes) {
-      upstream.play(CALL, TEXT);
-      bedrock.paths.length = 0;
-      const content = [{ text: 'What is the weather here?' }, { image: DATA_URL }];
-      const start =
-        client === 'gemini'
-          ? geminiTalk({ url: daemon().url, key: OWNER_KEY }, settings)
-          : talk(client, daemon(), settings);
-      const conversation = start.user(content);
-      const { calls } = await conversation.ask(mode as 'whole');
-      expect(calls).toMatchObject([{ name: 'get_weather', arguments: { city: 'Łódź' } }]);
-      const results = calls.map(({ id }) => ({ id, content: 'Rain' }));
-      const answer = await conversation.results(...results).ask(mode as 'whole');
-      expect(answer.text).toBe('It rains. ä€🙂');
-      const [whole, streamed] = PATHS[model];
-      expect(new Set(bedrock.paths)).toEqual(new Set([mode === 'whole' ? whole : streamed]));
-      expect(upstream.requests[0]!.text).toContain(DATA_URL.split(',')[1]);
+  it.each(Object.entries(PATHS))('is asked at the paths of model %s: %j', async (model, paths) => {
+    upstream.play(TEXT);
+    for (const stream of [false, true]) {
+      expect((await ask('chat', model, { stream })).status).toBe(200);
     }
+    expect(bedrock.paths).toEqual(paths);
   });
 
   it('gets the betas of clients that it knows, and those of its settings, in the body', async () => {

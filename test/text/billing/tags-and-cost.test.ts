@@ -70,6 +70,12 @@ describe.each(PAIRS)('a client of %s, an upstream of %s', (client, upstream) => 
     expect(told.at(-1)).toBe(COST);
     const { credits } = await settled(gateway().daemon, key, 2 * Number(COST));
     expect(credits.spent).toBe(2 * Number(COST));
+    const headers = { authorization: `Bearer ${key}` };
+    const usage = await fetch(`${gateway().daemon.url}/v1/account/usage?by=model`, { headers });
+    const counts = { input_tokens: 46, cached_input_tokens: 10, output_tokens: 22 };
+    expect(await usage.json()).toMatchObject({
+      data: [{ model: modelTo(upstream), requests: 2, ...counts }],
+    });
   });
 });
 

@@ -108,16 +108,12 @@ export const ANSWERS: Readonly<Record<string, readonly TextEvent[]>> = {
   ],
 };
 
+const CONTEXT = { provider: 'acme', toolName: (wire: string) => wire };
+
 /** The events of an upstream's stream. @param chunks objects, or the data of events */
-export function decoded(
-  dialect: string,
-  chunks: readonly unknown[],
-  toolName = (wire: string) => wire,
-): TextEvent[] {
+export function decoded(dialect: string, chunks: readonly unknown[]): TextEvent[] {
   const events: TextEvent[] = [];
-  const decoder = dialectNamed(dialect).decodeEvents({ provider: 'acme', toolName }, (event) =>
-    events.push(event),
-  );
+  const decoder = dialectNamed(dialect).decodeEvents(CONTEXT, (event) => events.push(event));
   for (const chunk of chunks) {
     decoder.push(typeof chunk === 'string' ? chunk : JSON.stringify(chunk));
   }
@@ -128,8 +124,7 @@ export function decoded(
 /** The events of an upstream's answer that is not streamed. */
 export function decodedWhole(dialect: string, body: unknown): TextEvent[] {
   const events: TextEvent[] = [];
-  const context = { provider: 'acme', toolName: (wire: string) => wire };
-  const decoder = dialectNamed(dialect).decodeEvents(context, (event) => events.push(event));
+  const decoder = dialectNamed(dialect).decodeEvents(CONTEXT, (event) => events.push(event));
   decoder.whole(body);
   decoder.end();
   return events;

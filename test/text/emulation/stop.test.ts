@@ -6,7 +6,7 @@ import { MODES } from '../conversation.ts';
 import { modelTo, newKey, sharedGateway } from '../gateway-daemon.ts';
 import type { DialectName } from '../mock-upstream.ts';
 import { plainBody, send } from '../raw.ts';
-import { everyByte, type Script, USAGE } from '../script.ts';
+import { type Script, USAGE } from '../script.ts';
 import { talk } from '../talk.ts';
 
 const gateway = sharedGateway();
@@ -59,12 +59,6 @@ describe.each(CASES)('a client of %s, an upstream of %s, stop %j', (client, upst
       expect(await closed).toBe('cut');
     },
   );
-
-  it('finds the sequence in chunks of one byte', async () => {
-    const { upstream: mock } = gateway();
-    mock.play({ ...endlessAfter([`Grüße 😀${head}`, `${tail}.`]), cut: everyByte });
-    expect((await ask('helper')).text).toBe('Grüße 😀');
-  });
 
   it('passes an answer without the sequence whole, with the usage that was reported', async () => {
     const { upstream: mock } = gateway();

@@ -19,8 +19,7 @@ export function foreign(more: Partial<TextRequest> = {}): TextRequest {
 
 export const TARGET = target('chat', { reasons: true });
 
-export const decode = (chunks: readonly unknown[], toolName?: (wire: string) => string) =>
-  decoded('chat', chunks, toolName);
+export const decode = (chunks: readonly unknown[]) => decoded('chat', chunks);
 export const decodeWhole = (body: unknown) => decodedWhole('chat', body);
 
 export function chunk(delta: unknown, finish: string | null = null, more: Json = {}): Json {

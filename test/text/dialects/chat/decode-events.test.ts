@@ -488,11 +488,6 @@ describe('tool calls of a chat stream', () => {
     expect(finishOf(events).reason).toBe('length');
   });
 
-  it('have the tool name of the client', () => {
-    const events = decode(stream([call(0, 'a', 'short', '{}')]), () => 'long name');
-    expect(blocksOf(events)).toEqual([tool('a', '{}', 'long name')]);
-  });
-
   it('are read from the legacy function_call', () => {
     const events = decode(
       stream(

@@ -352,21 +352,6 @@ describe('tools encoded for a messages upstream', () => {
     ]);
   });
 
-  it('have names of at most 64 characters, the same in calls and choice', () => {
-    const name = 'n'.repeat(80);
-    const encoded = sent({
-      tools: [tool(name)],
-      toolChoice: { type: 'tool', name },
-      turns: [user('Go'), assistant(called('a', name)), user(result('a', [words('a')]))],
-    });
-    const short = encoded['tools'][0].name;
-    expect(short).toMatch(/^[\w-]{1,64}$/);
-    expect([encoded['tool_choice'].name, encoded['messages'][1].content[0].name]).toEqual([
-      short,
-      short,
-    ]);
-  });
-
   it.each([
     [{ toolChoice: { type: 'required' } }, { type: 'any' }],
     [{ toolChoice: { type: 'none' } }, { type: 'none' }],

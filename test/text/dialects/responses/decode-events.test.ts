@@ -2,7 +2,6 @@ import '../../../../src/text/built-in-dialects.ts';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Json } from '../../../../src/text/canonical/canonical.ts';
-import { responses } from '../../../../src/text/dialects/responses/responses.ts';
 import { runs } from '../../../runs.ts';
 import { failureOf, finishOf } from '../answer-events.ts';
 import { blocksOf, decode, decodeWhole } from './events.ts';
@@ -260,16 +259,6 @@ describe('a responses stream', () => {
     );
     expect(name).toMatch(/^tool call_\w{20} f$/);
     expect(json).toBe('{"a":1}');
-  });
-
-  it('has the tool names of the client', () => {
-    const names: string[] = [];
-    const context = { provider: 'p', toolName: (wire: string) => `long ${wire}` };
-    const decoder = responses.decodeEvents(context, (event) => {
-      if (event.type === 'tool-start') names.push(event.name);
-    });
-    decoder.whole({ status: 'completed', output: [call()] });
-    expect(names).toEqual(['long f']);
   });
 
   it('decodes each citation once and keeps other annotations as native', () => {

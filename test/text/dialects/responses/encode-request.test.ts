@@ -348,22 +348,6 @@ describe('a responses request for a responses upstream', () => {
     expect(replay({ input })['input']).toEqual([{ type: 'reasoning', ...value }]);
   });
 
-  it('shortens tool names in all fields', () => {
-    const name = 'n'.repeat(100);
-    const short = expect.stringMatching(/^n{55}_[0-9a-f]{8}$/);
-    expect(
-      replay({
-        input: [{ type: 'function_call', call_id: 'c', name, arguments: '{}' }],
-        tools: [{ type: 'function', name }],
-        tool_choice: { type: 'function', name },
-      }),
-    ).toMatchObject({
-      input: [{ name: short }],
-      tools: [{ name: short }],
-      tool_choice: { type: 'function', name: short },
-    });
-  });
-
   it('has the settings that the rules of the model changed', () => {
     const body = {
       input: 'x',
