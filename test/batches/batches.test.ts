@@ -28,10 +28,9 @@ const sandbox = (type: string, model: string, price: object) => ({
 
 const daemon = sharedDaemon({
   get config() {
-    const config = gatewayConfig(upstream.url) as { providers: object; models: object };
+    const config = gatewayConfig(upstream.url) as { models: object };
     return {
       ...config,
-      providers: { ...config.providers, sandbox: { kind: 'sandbox' } },
       models: {
         ...config.models,
         priced: sandbox('text', 'chat', { input: 1000, output: 1000, batch: 0.5 }),

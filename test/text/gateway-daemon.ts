@@ -10,6 +10,7 @@ import { type DialectName, type MockUpstream, startMockUpstream } from './mock-u
 export const UPSTREAM_KEYS = {
   openai: 'sk-upstream-openai-5ecre7',
   anthropic: 'sk-upstream-anthropic-5ecre7',
+  gemini: 'AIza-upstream-gemini-5ecre7',
 } as const;
 
 export const DIALECTS: readonly DialectName[] = ['chat', 'responses', 'messages'];
@@ -56,6 +57,9 @@ export function gatewayConfig(url: string, changes: object = {}, cloud?: Cloud):
     price: PRICE,
     ...more,
   });
+  const gemini = { kind: 'gemini', baseUrl: url.replace(/\/v1$/, '/v1beta') };
+  const to = (provider: string, model: string) =>
+    text(provider, 'chat', { routes: [{ provider, model }] });
   const { reasoning: _, ...fixed } = text('openai', 'chat', {
     rules: 'fixed-reasoning',
     maxOutputTokens: 1_048_576,
@@ -68,6 +72,9 @@ export function gatewayConfig(url: string, changes: object = {}, cloud?: Cloud):
     providers: {
       openai,
       anthropic: { kind: 'anthropic', baseUrl: url, apiKey: UPSTREAM_KEYS.anthropic },
+      gemini: { ...gemini, apiKey: UPSTREAM_KEYS.gemini },
+      'other-gemini': { ...gemini, apiKey: 'AIza-rival-gemini-5ecre7' },
+      sandbox: { kind: 'sandbox' },
       ...(cloud && { openai: cloud.provider, anthropic: cloud.provider, other: openai }),
     },
     models: {
@@ -80,6 +87,10 @@ export function gatewayConfig(url: string, changes: object = {}, cloud?: Cloud):
           { provider: 'openai', model: 'upstream-chat', dialect: 'chat' },
         ],
       }),
+      'to-gemini': to('gemini', 'gemini-3-pro'),
+      'to-gemini-2': to('gemini', 'gemini-2.5-pro'),
+      'to-other-gemini': to('other-gemini', 'gemini-3-pro'),
+      'sandbox-chat': to('sandbox', 'chat'),
       'always-reasons': fixed,
       'allows-chat': text('openai', 'chat', { allow: FEATURES }),
       'allows-responses': text(ofResponses, 'responses', { allow: FEATURES }),

@@ -37,13 +37,12 @@ const sandbox = (model: string, more: object) => ({
 const REASONS = { supported_efforts: ['low', 'high'], default_effort: 'low', can_disable: false };
 
 const gateway = gatewayDaemon((url) => {
-  const { providers, models } = gatewayConfig(url) as Record<'providers' | 'models', object>;
+  const { models } = gatewayConfig(url) as { models: object };
   return {
     // Providers that fall silent are not waited for.
     billing: { drainTimeout: '100ms' },
     // What is as large as this keeps the daemon busy; it is to answer all the same.
     overload: { eventLoopDelay: '1h' },
-    providers: { ...providers, sandbox: { kind: 'sandbox' } },
     models: {
       ...models,
       'sandbox-chat': sandbox('chat', {}),

@@ -4,11 +4,11 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { OWNER_KEY } from '../../daemon.ts';
 import { gate } from '../../gate.ts';
 import { DONE } from '../../text/ask.ts';
-import { geminiDaemon } from '../../text/gemini/gemini-daemon.ts';
+import { sharedGateway } from '../../text/gateway-daemon.ts';
 import { send } from '../../text/raw.ts';
 import { SocketClient } from './socket-client.ts';
 
-const gateway = geminiDaemon();
+const gateway = sharedGateway();
 const FORMATS = ['chat', 'responses', 'messages', 'gemini'] as const;
 
 const TOOLS = [

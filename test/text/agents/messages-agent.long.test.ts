@@ -3,24 +3,15 @@ import { describe, expect, it } from 'vitest';
 import { ask } from '../ask.ts';
 import {
   DIALECTS,
-  gatewayConfig,
   modelTo,
   newKey,
-  REASONING,
   sharedGateway,
 } from '../gateway-daemon.ts';
 import type { Item } from './fixture.ts';
 import { clientFor, settingsOf, THINKING, work } from './messages-agent.ts';
 import { scriptedTurn, taskOn } from './scripted-model.ts';
 
-const gateway = sharedGateway((url) => {
-  const { providers, models } = gatewayConfig(url) as Record<string, object>;
-  const routes = [{ provider: 'sandbox', model: 'chat' }];
-  return {
-    providers: { ...providers, sandbox: { kind: 'sandbox' } },
-    models: { ...models, 'sandbox-chat': { type: 'text', routes, reasoning: REASONING } },
-  };
-});
+const gateway = sharedGateway();
 
 const FILE = '/project/notes.txt';
 const newFiles = () => new Map([[FILE, 'The sky is blue.\nThe grass is green.\n']]);

@@ -1,13 +1,17 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { ask } from '../ask.ts';
-import { DIALECTS, newKey } from '../gateway-daemon.ts';
-import { geminiDaemon } from '../gemini/gemini-daemon.ts';
+import { DIALECTS, gatewayConfig, newKey, sharedGateway } from '../gateway-daemon.ts';
 import { type Item, listedTask, mainConversation, readFixtures } from './fixture.ts';
 import { replay } from './replay.ts';
 import { scriptedTurn } from './scripted-model.ts';
 
 /** Models that do not reason and whose answers are short: agents ask for more. */
-const gateway = geminiDaemon({ reasoning: undefined, maxOutputTokens: 8000 });
+const gateway = sharedGateway((url) => {
+  const { models } = gatewayConfig(url) as { models: Readonly<Record<string, object>> };
+  const short = { reasoning: undefined, maxOutputTokens: 8000 };
+  const entries = Object.entries(models).map(([id, model]) => [id, { ...model, ...short }]);
+  return { models: Object.fromEntries(entries) };
+});
 
 /** The key of an account that does not pay the providers: the owner may use more. */
 let key: string;

@@ -29,10 +29,9 @@ async function upstreamConfig(): Promise<object> {
   const upstream = await startMockUpstream();
   onTestFinished(() => upstream.close());
   upstream.play({ steps: [{ text: 'Hello' }], usage: USAGE });
-  const config = gatewayConfig(upstream.url) as { providers: object; models: object };
+  const config = gatewayConfig(upstream.url) as { models: object };
   return {
     ...config,
-    providers: { ...config.providers, sandbox: { kind: 'sandbox' } },
     models: {
       ...config.models,
       sandbox: {

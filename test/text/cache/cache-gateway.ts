@@ -10,15 +10,13 @@ export const FORMATS: readonly FormatName[] = ['chat', 'responses', 'messages', 
 /** The configuration of a gateway whose models all have a cache, but for `plain-chat`. */
 export function cacheConfig(url: string, more: object = {}): object {
   // biome-ignore lint/suspicious/noExplicitAny: sections of a configuration
-  const { providers, models, ...others } = gatewayConfig(url) as any;
-  const baseUrl = url.replace(/\/v1$/, '/v1beta');
+  const { models, ...others } = gatewayConfig(url) as any;
   const cached = (model: { readonly price: object }, changes: object = {}) => ({
     ...model,
     price: { ...model.price, cacheHit: HIT_PRICE },
     cache: { ttl: '1h' },
     ...changes,
   });
-  const { routes: _, ...about } = models['to-chat'];
   const vectors = {
     type: 'embedding',
     routes: [{ provider: 'openai', model: 'vectors' }],
@@ -26,12 +24,11 @@ export function cacheConfig(url: string, more: object = {}): object {
   };
   return {
     ...others,
-    providers: { ...providers, gemini: { kind: 'gemini', baseUrl, apiKey: 'AIza-5ecre7' } },
     models: {
       'to-chat': cached(models['to-chat']),
       'to-responses': cached(models['to-responses']),
       'to-messages': cached(models['to-messages']),
-      'to-gemini': cached({ ...about, routes: [{ provider: 'gemini', model: 'gemini-3-pro' }] }),
+      'to-gemini': cached(models['to-gemini']),
       'allows-responses': cached(models['allows-responses']),
       'allows-messages': cached(models['allows-messages']),
       small: cached(models['to-chat'], { cache: { ttl: '1h', maxSize: '1MB' } }),

@@ -3,18 +3,11 @@ import { describe, expect, it } from 'vitest';
 import { OWNER_KEY } from '../../daemon.ts';
 import { ask as asked } from '../ask.ts';
 import { MODES, type Mode } from '../conversation.ts';
-import { gatewayConfig, modelTo, sharedGateway } from '../gateway-daemon.ts';
+import { modelTo, sharedGateway } from '../gateway-daemon.ts';
 import { type Script, USAGE } from '../script.ts';
 import { talk } from '../talk.ts';
 
-const gateway = sharedGateway((url) => {
-  const { providers, models } = gatewayConfig(url) as Loose;
-  const routes = [{ provider: 'sandbox', model: 'chat' }];
-  return {
-    providers: { ...providers, sandbox: { kind: 'sandbox' } },
-    models: { ...models, 'sandbox-chat': { type: 'text', routes } },
-  };
-});
+const gateway = sharedGateway();
 
 // biome-ignore lint/suspicious/noExplicitAny: bodies and answers of several formats
 type Loose = any;

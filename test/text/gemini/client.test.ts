@@ -1,12 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { OWNER_KEY } from '../../daemon.ts';
 import { DATA_URL, PIXEL, type Settings, WEATHER } from '../conversation.ts';
-import { DIALECTS, modelTo, newKey } from '../gateway-daemon.ts';
+import { DIALECTS, modelTo, newKey, sharedGateway, UPSTREAM_KEYS } from '../gateway-daemon.ts';
 import { type Script, USAGE } from '../script.ts';
-import { GEMINI_KEY, geminiDaemon } from './gemini-daemon.ts';
 import { geminiTalk } from './gemini-talk.ts';
 
-const gateway = geminiDaemon();
+const gateway = sharedGateway();
 
 const MODES = ['whole', 'events'] as const;
 const SIGNATURE = 'c2lnbmF0dXJlLW9mLXRoZS1tb2Nr';
@@ -117,7 +116,10 @@ describe('a client of gemini', () => {
     };
     const { json } = await send('to-gemini', body);
     expect(json.candidates[0].content.parts[0].text).toBe('It rains.');
-    expect(upstream.only()).toMatchObject({ body, headers: { 'x-goog-api-key': GEMINI_KEY } });
+    expect(upstream.only()).toMatchObject({
+      body,
+      headers: { 'x-goog-api-key': UPSTREAM_KEYS.gemini },
+    });
   });
 
   it.each(['to-gemini', 'to-gemini-2'])(

@@ -1,13 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { OWNER_KEY } from '../../daemon.ts';
 import { MODES } from '../conversation.ts';
-import { DIALECTS, modelTo } from '../gateway-daemon.ts';
+import { DIALECTS, modelTo, sharedGateway } from '../gateway-daemon.ts';
 import { plainBody, send } from '../raw.ts';
 import { type Script, USAGE } from '../script.ts';
 import { talk } from '../talk.ts';
-import { geminiDaemon } from './gemini-daemon.ts';
 
-const gateway = geminiDaemon();
+const gateway = sharedGateway();
 
 // biome-ignore lint/suspicious/noExplicitAny: answers of several formats
 type Loose = any;

@@ -1,12 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { DATA_URL, MODES, PIXEL, STOPS, WEATHER } from '../conversation.ts';
-import { DIALECTS, modelTo } from '../gateway-daemon.ts';
+import { DIALECTS, modelTo, sharedGateway, UPSTREAM_KEYS } from '../gateway-daemon.ts';
 import { plainBody, send } from '../raw.ts';
 import { cutAt, everyByte, type Script, USAGE } from '../script.ts';
 import { talk } from '../talk.ts';
-import { GEMINI_KEY, geminiDaemon } from './gemini-daemon.ts';
 
-const gateway = geminiDaemon();
+const gateway = sharedGateway();
 
 const SIGNATURE = 'c2lnbmF0dXJlLW9mLXRoZS1tb2Nr';
 const DONE: Script = { steps: [{ text: 'It rains.' }], usage: USAGE };
@@ -49,7 +48,7 @@ describe.each(DIALECTS)('a client of %s, an upstream of gemini', (client) => {
     expect(first).toMatchObject({
       path: `/v1beta/models/gemini-3-pro:${mode === 'whole' ? 'generate' : 'streamGenerate'}Content`,
       query: mode === 'whole' ? '' : '?alt=sse',
-      headers: { 'x-goog-api-key': GEMINI_KEY },
+      headers: { 'x-goog-api-key': UPSTREAM_KEYS.gemini },
     });
     expect(first!.headers).not.toHaveProperty('authorization');
     expect(second!.body).toEqual({
@@ -163,7 +162,7 @@ describe.each(DIALECTS)('a client of %s, an upstream of gemini', (client) => {
   it('signatures of another provider become the value for calls without one', async () => {
     const { upstream } = gateway();
     for (const [from, to] of [
-      ['to-gemini', 'to-rival'],
+      ['to-gemini', 'to-other-gemini'],
       [modelTo('messages'), 'to-gemini'],
       ['to-gemini', modelTo('messages')],
       ['to-gemini', modelTo('chat')],
@@ -176,7 +175,7 @@ describe.each(DIALECTS)('a client of %s, an upstream of gemini', (client) => {
       const { text, body } = upstream.requests[1]!;
       expect(text).not.toContain(SIGNATURE);
       expect(text).not.toContain('oriel:');
-      if (to === 'to-gemini' || to === 'to-rival') {
+      if (to === 'to-gemini' || to === 'to-other-gemini') {
         const calls = partsOf(body).filter((part) => part.functionCall);
         expect(calls.map((part) => part.thoughtSignature)).toEqual([
           'skip_thought_signature_validator',
@@ -357,7 +356,7 @@ describe.each(DIALECTS)('a client of %s, an upstream of gemini', (client) => {
     [504, 'DEADLINE_EXCEEDED', 504],
   ])('status %i %s of the upstream is %i', async (status, word, expected) => {
     const { daemon, upstream } = gateway();
-    const error = { code: status, message: `Sorry: ${GEMINI_KEY}`, status: word };
+    const error = { code: status, message: `Sorry: ${UPSTREAM_KEYS.gemini}`, status: word };
     upstream.play({ refuse: { status, body: { error } } });
     const response = await send(daemon, client, plainBody(client, 'to-gemini'));
     expect(response.status).toBe(expected);

@@ -8,20 +8,11 @@ import { requestsIn } from '../requests.ts';
 type Loose = any;
 
 const gateway = sharedGateway((url) => {
-  const { providers, models } = gatewayConfig(url) as Loose;
+  const { models } = gatewayConfig(url) as Loose;
   const dropping = (model: object) => ({ ...model, tools: { hosted: 'drop' } });
   const refusing = (model: object) => ({ ...model, tools: { hosted: 'refuse' } });
-  const sandbox = { type: 'text', routes: [{ provider: 'sandbox', model: 'chat' }] };
-  const gemini = {
-    ...models['to-chat'],
-    routes: [{ provider: 'gemini', model: 'gemini-3-pro' }],
-  };
+  const { 'to-gemini': gemini, 'sandbox-chat': sandbox } = models;
   return {
-    providers: {
-      ...providers,
-      sandbox: { kind: 'sandbox' },
-      gemini: { kind: 'gemini', baseUrl: url.replace(/v1$/, 'v1beta'), apiKey: 'AIza-5ecre7' },
-    },
     models: {
       ...models,
       'refuses-chat': refusing(models['to-chat']),
@@ -30,10 +21,8 @@ const gateway = sharedGateway((url) => {
       'drops-chat': dropping(models['to-chat']),
       'drops-responses': dropping(models['to-responses']),
       'drops-messages': dropping(models['to-messages']),
-      'to-gemini': gemini,
       'drops-gemini': dropping(gemini),
       'allows-gemini': { ...gemini, allow: ['web_search', 'web_fetch', 'code_interpreter'] },
-      sandbox,
       'drops-sandbox': dropping(sandbox),
     },
   };
@@ -160,14 +149,16 @@ it('stay where the model allows them, for upstreams of their own format', async 
 
 it('the sandbox does without them, and without hints', async () => {
   const hints = { random_seed: 3, mirostat_tau: 2 };
-  const { status, dropped } = await send('chat', 'sandbox', hints);
+  const { status, dropped } = await send('chat', 'sandbox-chat', hints);
   expect([status, dropped]).toEqual([200, 'random_seed, mirostat_tau']);
   const body = { tools: [SEARCH, FUNCTION] };
-  expect((await send('responses', 'sandbox', { ...body, tool_choice: 'none' })).status).toBe(200);
+  expect((await send('responses', 'sandbox-chat', { ...body, tool_choice: 'none' })).status).toBe(
+    200,
+  );
   const required = { tools: [SEARCH], tool_choice: 'required' };
   expect((await send('responses', 'drops-sandbox', required)).status).toBe(400);
-  expect((await send('responses', 'sandbox', { tools: [SEARCH] })).status).toBe(400);
-  for (const model of ['sandbox', 'drops-sandbox']) {
+  expect((await send('responses', 'sandbox-chat', { tools: [SEARCH] })).status).toBe(400);
+  for (const model of ['sandbox-chat', 'drops-sandbox']) {
     const { status, dropped } = await send('responses', model, body);
     expect([status, dropped]).toEqual([200, 'tools[0]']);
   }
@@ -264,7 +255,9 @@ it.each(['responses', 'messages', 'gemini'] as const)(
 
 it('calls that a provider ran are dropped for the sandbox too', async () => {
   const { body, paths } = RAN.messages;
-  expect((await send('messages', 'sandbox', body)).error.message).toContain('tools.hosted: drop');
+  expect((await send('messages', 'sandbox-chat', body)).error.message).toContain(
+    'tools.hosted: drop',
+  );
   const { status, dropped } = await send('messages', 'drops-sandbox', body);
   expect([status, dropped]).toEqual([200, paths.join(', ')]);
 });

@@ -1,27 +1,11 @@
 import { expect, it } from 'vitest';
 import { ask } from '../ask.ts';
 import { gatewayConfig, sharedGateway } from '../gateway-daemon.ts';
-import { GEMINI_KEY } from '../gemini/gemini-daemon.ts';
 import type { FormatName } from '../mock-upstream.ts';
 
 const gateway = sharedGateway((url) => {
-  const { models, providers } = gatewayConfig(url) as {
-    models: Record<string, object>;
-    providers: object;
-  };
-  const { routes: _, ...about } = models['to-chat'] as { routes: unknown };
-  const routes = [{ provider: 'gemini', model: 'gemini-3-pro' }];
-  return {
-    providers: {
-      ...providers,
-      gemini: { kind: 'gemini', baseUrl: url.replace(/\/v1$/, '/v1beta'), apiKey: GEMINI_KEY },
-    },
-    models: {
-      ...models,
-      'to-gemini': { ...about, routes },
-      strict: { ...models['to-messages'], onUnsupported: 'refuse' },
-    },
-  };
+  const { models } = gatewayConfig(url) as { models: Record<string, object> };
+  return { models: { ...models, strict: { ...models['to-messages'], onUnsupported: 'refuse' } } };
 });
 
 /** Sends a request, and returns what the upstream got of it beside what the headers name. */

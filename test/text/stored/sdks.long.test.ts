@@ -3,18 +3,10 @@ import { Agent, OpenAIConversationsSession, OpenAIProvider, Runner, tool } from 
 import { tool as aiTool, generateText, jsonSchema, type ModelMessage, stepCountIs } from 'ai';
 import OpenAI from 'openai';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { gatewayConfig, newKey, sharedGateway } from '../gateway-daemon.ts';
+import { newKey, sharedGateway } from '../gateway-daemon.ts';
 import { type Script, USAGE } from '../script.ts';
 
-const gateway = sharedGateway((url) => {
-  const { providers, models } = gatewayConfig(url) as Record<string, object>;
-  const gemini = { kind: 'gemini', baseUrl: url.replace(/v1$/, 'v1beta'), apiKey: 'AIza-5ecre7' };
-  const routes = [{ provider: 'gemini', model: 'upstream-gemini' }];
-  return {
-    providers: { ...providers, gemini },
-    models: { ...models, 'to-gemini': { type: 'text', routes } },
-  };
-});
+const gateway = sharedGateway();
 
 let count = 0;
 const script = (...steps: NonNullable<Script['steps']>): Script => {

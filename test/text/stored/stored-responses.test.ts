@@ -2,21 +2,10 @@ import OpenAI from 'openai';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { OWNER_KEY } from '../../daemon.ts';
 import { gate } from '../../gate.ts';
-import { gatewayConfig, gatewayDaemon, newKey } from '../gateway-daemon.ts';
+import { gatewayDaemon, newKey } from '../gateway-daemon.ts';
 import { type Script, USAGE } from '../script.ts';
 
-const gateway = gatewayDaemon((url) => {
-  const { providers, models } = gatewayConfig(url) as Record<string, object>;
-  const route = { provider: 'gemini', model: 'upstream-gemini' };
-  return {
-    providers: {
-      ...providers,
-      gemini: { kind: 'gemini', baseUrl: url.replace(/v1$/, 'v1beta'), apiKey: 'AIza-5ecre7' },
-    },
-    models: { ...models, 'to-gemini': { type: 'text', routes: [route] } },
-    responses: { maxCount: 30 },
-  };
-});
+const gateway = gatewayDaemon(() => ({ responses: { maxCount: 30 } }));
 
 const FORMATS = ['chat', 'responses', 'messages', 'gemini'] as const;
 

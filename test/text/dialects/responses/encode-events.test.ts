@@ -2,7 +2,7 @@ import '../../../../src/text/built-in-dialects.ts';
 import { describe, expect, it, test } from 'vitest';
 import { Failure } from '../../../../src/failure.ts';
 import type { Json } from '../../../../src/text/canonical/canonical.ts';
-import type { TextEvent, Usage } from '../../../../src/text/canonical/events.ts';
+import type { Usage } from '../../../../src/text/canonical/events.ts';
 import { responses } from '../../../../src/text/dialects/responses/responses.ts';
 import { areAbsent, faultsOf, faultsOfEvent } from '../../openapi-documents.ts';
 import {
