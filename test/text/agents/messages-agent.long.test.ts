@@ -1,12 +1,7 @@
 import { betaMemoryTool } from '@anthropic-ai/sdk/helpers/beta/memory';
 import { describe, expect, it } from 'vitest';
 import { ask } from '../ask.ts';
-import {
-  DIALECTS,
-  modelTo,
-  newKey,
-  sharedGateway,
-} from '../gateway-daemon.ts';
+import { DIALECTS, modelTo, newKey, sharedGateway } from '../gateway-daemon.ts';
 import type { Item } from './fixture.ts';
 import { clientFor, settingsOf, THINKING, work } from './messages-agent.ts';
 import { scriptedTurn, taskOn } from './scripted-model.ts';

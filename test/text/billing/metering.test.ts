@@ -8,9 +8,6 @@ import { type Script, USAGE } from '../script.ts';
 
 const gateway = sharedGateway();
 
-/** 18 input tokens at 1000 per million, 5 cached at 100, 11 output at 10000. */
-const COST = (18 * 1000 + 5 * 100 + 11 * 10_000) / 1_000_000;
-
 const GOOD: Script = { steps: [{ text: 'Hello' }], usage: USAGE };
 /** About 250 tokens. */
 const LONG = 'word '.repeat(200);
