@@ -12,8 +12,14 @@ export const REFERENCES = [
 
 /** Features of tools that the provider runs. */
 export const HOSTED_TOOLS = [
-  ...(['advisor', 'code_interpreter', 'computer_use', 'file_search'] as const),
-  ...(['image_generation', 'mcp', 'web_fetch', 'web_search'] as const),
+  'advisor',
+  'code_interpreter',
+  'computer_use',
+  'file_search',
+  'image_generation',
+  'mcp',
+  'web_fetch',
+  'web_search',
 ] as const;
 
 /**
