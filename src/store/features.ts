@@ -27,21 +27,14 @@ export const HOSTED_TOOLS = [
  * not meter, that run elsewhere, or that read stored data.
  */
 export const FEATURES = [
-  'advisor',
+  ...HOSTED_TOOLS,
   'audio',
   'background',
   'betas',
-  'code_interpreter',
   'compaction',
-  'computer_use',
-  'file_search',
-  'image_generation',
-  'mcp',
   'routing',
   'service_tier',
   'unknown',
-  'web_fetch',
-  'web_search',
   ...REFERENCES,
 ] as const;
 
