@@ -8,7 +8,7 @@ import type { Target } from '../dialects/dialect.ts';
 import { dialectNamed } from '../dialects/registry.ts';
 import { namesOf } from '../dialects/tool-names.ts';
 import type { EmulatedRequest } from '../emulation/emulate.ts';
-import { passOn } from '../relay/client-events.ts';
+import { clientEvents } from '../relay/client-events.ts';
 import { MAX_DRAINED_BYTES } from '../relay/drains.ts';
 import {
   BufferSink,
@@ -18,7 +18,7 @@ import {
   StreamSink,
 } from '../relay/event-sinks.ts';
 import { isEventStream, readEvents } from '../relay/upstream-response.ts';
-import type { Outcome, TextExecution } from './execution.ts';
+import { clientOf, type Outcome, type TextExecution } from './execution.ts';
 
 /** Requests for the `n` answers of one client that are under way at once. */
 const MAX_PARALLEL = 8;
@@ -113,18 +113,19 @@ export async function collectAnswers(
 
 /** Reads one upstream response, and pushes the events that it decodes to. */
 export async function readAnswer(
-  { call, request, model, publicModel, inputTokens, cutUsage, config, drain }: TextExecution,
+  execution: TextExecution,
   exchange: UpstreamResponse,
   { target, origin, sink, choice, emulated }: AnswerSource,
 ): Promise<void> {
+  const { call, request, model, inputTokens, cutUsage, config, drain } = execution;
   const context = {
     provider: target.provider,
     toolName: namesOf(emulated?.request ?? request),
     normalize: model.normalize === true,
   };
-  const { trace } = call.report;
-  const options = { dialect: request.dialect, target, model: publicModel, origin, trace };
-  const push = (event: TextEvent) => passOn(event, options, (one) => sink.push(one, choice));
+  const push = clientEvents({ target, origin, ...clientOf(execution) }, (event) =>
+    sink.push(event, choice),
+  );
   let over = false;
   let hasEnd = false;
   const early = new EarlyEnd(exchange, config.billing.drainTimeout);

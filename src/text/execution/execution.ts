@@ -194,6 +194,19 @@ export function announceOmitted(
   report.dropped = dropped.length > MAX_PATHS ? dropped.slice(0, MAX_PATHS) : dropped;
 }
 
+/** Who gets the events of an answer, and how blocks are named that its format cannot express. */
+export function clientOf({ call, request, publicModel }: TextExecution) {
+  const { report, response } = call;
+  return {
+    ...{ dialect: request.dialect, model: publicModel, trace: report.trace },
+    onLeftOut(name: string) {
+      if (report.dropped.length >= MAX_PATHS || report.dropped.includes(name)) return;
+      report.dropped = [...report.dropped, name];
+      response.setHeader(DROPPED_HEADER, pathsHeader(report.dropped));
+    },
+  };
+}
+
 /** Paths in one header. */
 const MAX_PATHS = 20;
 

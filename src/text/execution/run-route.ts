@@ -11,17 +11,22 @@ import {
   type NativePart,
   type TextRequest,
 } from '../canonical/canonical.ts';
-import type { TextEvent } from '../canonical/events.ts';
 import type { Target } from '../dialects/dialect.ts';
 import { dialectNamed } from '../dialects/registry.ts';
 import { refusalOf } from '../dialects/request-errors.ts';
 import { emulateForSandbox } from '../emulation/emulate.ts';
 import { unchanged } from '../policy/leave-out.ts';
 import { encodeFor, withoutHints } from '../policy/unsupported.ts';
-import { passOn } from '../relay/client-events.ts';
+import { clientEvents } from '../relay/client-events.ts';
 import { answerFromSandbox } from '../sandbox/sandbox.ts';
 import { collectAnswers, readAnswer } from './collect-answers.ts';
-import { announceOmitted, type Outcome, type TextExecution, withoutOwn } from './execution.ts';
+import {
+  announceOmitted,
+  clientOf,
+  type Outcome,
+  type TextExecution,
+  withoutOwn,
+} from './execution.ts';
 import { targetOf } from './model-routes.ts';
 import { canPass, passThrough } from './pass-through.ts';
 import { openUpstream, type RemoteRoute } from './upstream-request.ts';
@@ -101,7 +106,7 @@ async function answerBySandbox(
   target: Target,
   deadline: number,
 ): Promise<Outcome> {
-  const { call, request, publicModel, inputTokens: inputs, model } = execution;
+  const { call, request, inputTokens: inputs, model } = execution;
   const left = withoutOwn(execution, () => 'the sandbox cannot do this');
   const able = withoutHints(left.request, { route, model });
   const emulated = emulateForSandbox(able.request, target);
@@ -119,11 +124,9 @@ async function answerBySandbox(
   try {
     const origin = { name: target.provider };
     const conversations = conversationsOf(emulated.request);
-    const { trace } = call.report;
-    const options = { dialect: target.dialect, target, model: publicModel, origin, trace };
+    const options = { target, origin, ...clientOf(execution), dialect: target.dialect };
     return await collectAnswers(execution, request.n ?? 1, origin, async (sink, choice) => {
-      const push = (event: TextEvent) => sink.push(event, choice);
-      const emit = (event: TextEvent) => passOn(event, options, push);
+      const emit = clientEvents(options, (event) => sink.push(event, choice));
       const inputTokens = inputs[choice] ?? 0;
       const take = emulated.filter({ emit, inputTokens });
       const one = conversations[conversationIndexOf(request, choice)]!;

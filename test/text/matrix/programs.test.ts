@@ -1,91 +1,55 @@
 import { describe, expect, it } from 'vitest';
+import { ask } from '../ask.ts';
 import { MODES, WEATHER } from '../conversation.ts';
 import { FOREIGN, modelTo, sharedGateway } from '../gateway-daemon.ts';
-import { plainBody, send } from '../raw.ts';
+import type { DialectName } from '../mock-upstream.ts';
+import { requestsIn } from '../requests.ts';
 import { type Script, type Step, USAGE } from '../script.ts';
 import { talk } from '../talk.ts';
 
 const gateway = sharedGateway();
 
-/** An output item of a responses upstream, streamed and not. */
-function item(output_index: number, value: object): Step {
-  return {
-    frames: [
-      { type: 'response.output_item.added', output_index, item: value },
-      { type: 'response.output_item.done', output_index, item: value },
-    ],
-    block: value,
-  };
+type Upstream = 'responses' | 'messages';
+
+type Items<Format extends string> = Readonly<Record<Format, readonly object[]>>;
+
+const ITEMS = requestsIn<
+  Record<'calling' | 'returned' | 'unknown', Items<Upstream>> & {
+    programmatic: Items<DialectName>;
+    direct: object[];
+  }
+>('provider-items');
+
+/** An answer of output items or blocks, streamed and not. */
+function answered(format: Upstream, values: readonly object[]): Script {
+  const steps = values.map((value, index): Step => {
+    const frames =
+      format === 'responses'
+        ? ['added', 'done'].map((end) => ({
+            ...{ type: `response.output_item.${end}`, output_index: index, item: value },
+          }))
+        : [
+            { type: 'content_block_start', index, content_block: value },
+            { type: 'content_block_stop', index },
+          ];
+    return { frames, block: value };
+  });
+  const isCalled = values.some((value) => 'caller' in value);
+  return { steps, usage: USAGE, ...(isCalled && format === 'messages' && { stop: 'tool-calls' }) };
 }
-
-/** A content block of a messages upstream, streamed and not. */
-function block(value: object): Step {
-  return {
-    frames: [
-      { type: 'content_block_start', index: 0, content_block: value },
-      { type: 'content_block_stop', index: 0 },
-    ],
-    block: value,
-  };
-}
-
-const CODE = 'text(await tools.get_weather({city: "Oslo"}))';
-
-/** A program that runs at the provider calls a tool of the client. */
-const CALLING: Readonly<Record<'responses' | 'messages', Script>> = {
-  responses: {
-    steps: [
-      item(0, { id: 'cm_1', type: 'program', call_id: 'call_p', code: CODE, fingerprint: 'f' }),
-      item(1, {
-        id: 'fc_1',
-        type: 'function_call',
-        status: 'in_progress',
-        call_id: 'call_a1',
-        name: 'get_weather',
-        arguments: '{"city":"Oslo"}',
-        caller: { type: 'program', caller_id: 'call_p' },
-      }),
-    ],
-    usage: USAGE,
-  },
-  messages: {
-    steps: [
-      block({
-        type: 'tool_use',
-        id: 'call_a1',
-        name: 'get_weather',
-        input: { city: 'Oslo' },
-        caller: { type: 'code_execution_20250825', tool_id: 'srvtoolu_p' },
-      }),
-    ],
-    stop: 'tool-calls',
-    usage: USAGE,
-  },
-};
-
-const RETURNED: Script = {
-  steps: [
-    item(0, { id: 'cmo_1', type: 'program_output', call_id: 'call_p', result: '{"snow":true}' }),
-    item(1, {
-      id: 'msg_1',
-      type: 'message',
-      role: 'assistant',
-      status: 'completed',
-      content: [{ type: 'output_text', text: 'It snows.', annotations: [], logprobs: [] }],
-    }),
-  ],
-  usage: USAGE,
-};
 
 const TRANSLATED = FOREIGN.filter(([, upstream]) => upstream !== 'chat') as readonly (readonly [
-  'chat' | 'responses' | 'messages',
-  'responses' | 'messages',
+  DialectName,
+  Upstream,
 ])[];
 
 describe.each(TRANSLATED)('a client of %s, an upstream of %s', (client, upstream) => {
   it.each(MODES)('a tool call by a program is a tool call: %s', async (mode) => {
     const { daemon, upstream: mock } = gateway();
-    mock.play(CALLING[upstream], { steps: [{ text: 'It snows.' }], usage: USAGE });
+    mock.play(answered(upstream, ITEMS.calling[upstream]), {
+      steps: [{ text: 'It snows.' }],
+      usage: USAGE,
+    });
     const settings = { model: modelTo(upstream), tools: [WEATHER] };
     const conversation = talk(client, daemon, settings).user('Weather in Oslo?');
     const { calls, text } = await conversation.ask(mode);
@@ -97,68 +61,55 @@ describe.each(TRANSLATED)('a client of %s, an upstream of %s', (client, upstream
   });
 });
 
-describe.each(['chat', 'messages'] as const)(
-  'a client of %s, a program at the provider',
-  (client) => {
-    it.each(MODES)('gets the text after the output of the program: %s', async (mode) => {
-      const { daemon, upstream: mock } = gateway();
-      mock.play(RETURNED);
-      const asked = talk(client, daemon, { model: modelTo('responses') }).user('Weather in Oslo?');
+describe.each(TRANSLATED)('a client of %s, an upstream of %s', (client, upstream) => {
+  const model = modelTo(upstream);
+
+  it.each(MODES)('gets the text beside what its format cannot say: %s', async (mode) => {
+    const { daemon, upstream: mock } = gateway();
+    for (const items of [ITEMS.unknown[upstream], ITEMS.returned[upstream]]) {
+      mock.play(answered(upstream, items));
+      const asked = talk(client, daemon, { model }).user('Weather in Oslo?');
       expect(await asked.ask(mode)).toMatchObject({ text: 'It snows.', calls: [] });
-    });
-  },
-);
+    }
+  });
 
-const PARAMETERS = { type: 'object', properties: {} };
-
-/** Tools for programs at the provider only, in the format of each client. */
-const PROGRAMMATIC = {
-  chat: [
-    { type: 'programmatic_tool_calling' },
-    { type: 'function', function: { name: 'f' }, allowed_callers: ['programmatic'] },
-  ],
-  responses: [
-    { type: 'programmatic_tool_calling' },
-    { type: 'function', name: 'f', parameters: PARAMETERS, allowed_callers: ['programmatic'] },
-  ],
-  messages: [
-    { type: 'code_execution_20250825', name: 'code_execution' },
-    { name: 'f', input_schema: PARAMETERS, allowed_callers: ['code_execution_20250825'] },
-  ],
-} as const;
+  it('is told what was left out, and gets an error where nothing else is there', async () => {
+    const items = ITEMS.unknown[upstream];
+    const { dropped } = await ask(
+      gateway(),
+      client,
+      model,
+      {},
+      { play: [answered(upstream, items)] },
+    );
+    expect(dropped).toBe(
+      upstream === 'messages' ? 'answer.next_call' : 'answer.next_call, answer.next_note',
+    );
+    const play = [answered(upstream, items.slice(0, 1))];
+    const { error } = await ask(gateway(), client, model, {}, { play });
+    expect(error).toMatchObject({ type: 'billable_error', code: 'untranslatable_output' });
+  });
+});
 
 it.each(
   FOREIGN.flatMap(([client, to]) =>
-    PROGRAMMATIC[client].map((tool) => [client, to, tool] as const),
+    ITEMS.programmatic[client].map((tool) => [client, to, tool] as const),
   ),
 )('client %s, upstream %s: a tool for programs only is refused: %j', async (client, to, tool) => {
-  const { daemon, upstream: mock } = gateway();
-  mock.play({ steps: [{ text: 'Paid.' }], usage: USAGE });
-  const response = await send(daemon, client, plainBody(client, modelTo(to), { tools: [tool] }));
-  expect(response.status).toBe(400);
-  const { error } = (await response.json()) as { error: { param: string } };
-  expect(error.param).toMatch(/^tools\[0\]/);
-  expect(mock.requests).toHaveLength(0);
+  const { status, error, requests } = await ask(gateway(), client, modelTo(to), { tools: [tool] });
+  expect([status, requests.length, error.param]).toEqual([
+    400,
+    0,
+    expect.stringMatching(/^tools\[0\]/),
+  ]);
 });
 
 it.each(['chat', 'messages'] as const)(
   'a tool for direct calls only is translated for %s',
   async (to) => {
-    const { daemon, upstream: mock } = gateway();
-    mock.play({ steps: [{ text: 'Fine.' }], usage: USAGE });
-    const tool = {
-      type: 'function',
-      name: 'f',
-      parameters: PARAMETERS,
-      allowed_callers: ['direct'],
-    };
-    const response = await send(
-      daemon,
-      'responses',
-      plainBody('responses', modelTo(to), { tools: [tool] }),
-    );
-    expect(response.status).toBe(200);
-    await response.text();
-    expect(mock.only().text).not.toContain('allowed_callers');
+    const { status, wire } = await ask(gateway(), 'responses', modelTo(to), {
+      tools: ITEMS.direct,
+    });
+    expect([status, wire]).toEqual([200, expect.not.stringContaining('allowed_callers')]);
   },
 );

@@ -1,7 +1,6 @@
 import type { Failure } from '../../../failure.ts';
 import type { Json } from '../../canonical/canonical.ts';
 import type { TextEvent } from '../../canonical/events.ts';
-import { untranslatableBlock } from '../answer-errors.ts';
 import { Choice, ChoicesEncoder, type CourseEvent } from '../choices-encoder.ts';
 import type { EncodeContext } from '../dialect.ts';
 import { openaiUsage } from '../usage.ts';
@@ -162,7 +161,6 @@ export class ChatEncoder extends ChoicesEncoder<ChatChoice> {
   }
 
   #native(event: TextEvent & { readonly type: 'native' }, choice: ChatChoice): string {
-    if (event.dialect !== 'chat') throw untranslatableBlock('chat', event);
     const { tool_calls: calls, ...rest } = event.value as Json;
     const numbered = Array.isArray(calls)
       ? (calls as Json[]).map((call) => {

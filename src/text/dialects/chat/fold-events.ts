@@ -1,6 +1,5 @@
 import type { Json } from '../../canonical/canonical.ts';
 import type { TextEvent } from '../../canonical/events.ts';
-import { untranslatableBlock } from '../answer-errors.ts';
 import type { EncodeContext } from '../dialect.ts';
 import { type AnswerBlock, type CallBlock, foldAnswer } from '../fold-answer.ts';
 import { openaiUsage, sumOf } from '../usage.ts';
@@ -50,7 +49,6 @@ class FoldedMessage {
         this.#calls.push(callBody(block));
         return;
       case 'native':
-        if (block.dialect !== 'chat') throw untranslatableBlock('chat', block);
         this.#native(block.value as Json);
     }
   }

@@ -1,6 +1,6 @@
 import type { Json } from '../../canonical/canonical.ts';
 import type { FinishReason, TextEvent, Usage } from '../../canonical/events.ts';
-import { untranslatableAnswer, untranslatableBlock } from '../answer-errors.ts';
+import { untranslatableAnswer } from '../answer-errors.ts';
 import { finishReasonOf as chatReasonOf, newCompletionId } from '../chat/answer.ts';
 import { failFrames } from '../chat/encode-events.ts';
 import { Choice, ChoicesEncoder, type CourseEvent } from '../choices-encoder.ts';
@@ -34,8 +34,6 @@ function textOf(event: TextEvent | AnswerBlock): string {
     case 'text-delta':
     case 'refusal-delta':
       return event.text;
-    case 'native':
-      throw untranslatableBlock('completions', event);
     case 'call':
     case 'tool-start':
       throw untranslatableAnswer('completions', 'a tool call');

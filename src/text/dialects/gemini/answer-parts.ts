@@ -1,6 +1,5 @@
 import type { Json, ReasoningSignature } from '../../canonical/canonical.ts';
 import type { Citation, FinishReason, TextEvent } from '../../canonical/events.ts';
-import { untranslatableBlock } from '../answer-errors.ts';
 import { answeredInput } from '../calls.ts';
 import { isBare } from '../reasoning-signature.ts';
 import { finishWordOf } from './finish-reasons.ts';
@@ -51,7 +50,6 @@ export class AnswerParts {
         this.#cited.push({ citation: event.citation, text: this.#text });
         return [];
       case 'native':
-        if (event.dialect !== 'gemini') throw untranslatableBlock('gemini', event);
         return [event.value as Json];
       default:
         return [];

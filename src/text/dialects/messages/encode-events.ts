@@ -2,7 +2,6 @@ import type { Failure } from '../../../failure.ts';
 import { answerId } from '../../../store/answer-identity.ts';
 import type { Json, ReasoningSignature } from '../../canonical/canonical.ts';
 import type { TextEvent, Usage } from '../../canonical/events.ts';
-import { untranslatableBlock } from '../answer-errors.ts';
 import { callIdOnWire } from '../calls.ts';
 import type { EncodeContext, EventEncoder } from '../dialect.ts';
 import { namedFrame } from '../named-frame.ts';
@@ -102,7 +101,6 @@ export class MessagesEncoder implements EventEncoder {
       case 'tool-end':
         return this.#endTool();
       case 'native':
-        if (event.dialect !== 'messages') return this.#fail(untranslatableBlock('messages', event));
         return this.#open(event.value as Json, '') + this.#close();
       case 'finish':
         return this.#finish(event);

@@ -1,7 +1,7 @@
 import { answerId } from '../../../store/answer-identity.ts';
 import type { Json } from '../../canonical/canonical.ts';
 import type { FinishReason, TextEvent } from '../../canonical/events.ts';
-import { truncatedAnswer, untranslatableBlock } from '../answer-errors.ts';
+import { truncatedAnswer } from '../answer-errors.ts';
 import { answeredInput, callIdOnWire } from '../calls.ts';
 import type { EncodeContext } from '../dialect.ts';
 import { type AnswerBlock, foldAnswer } from '../fold-answer.ts';
@@ -55,7 +55,6 @@ function contentOf(block: AnswerBlock, reason: FinishReason, isHidden: boolean):
       return { type: 'tool_use', id: callIdOnWire(id), name, input };
     }
     case 'native':
-      if (block.dialect !== 'messages') throw untranslatableBlock('messages', block);
       return block.value as Json;
   }
 }

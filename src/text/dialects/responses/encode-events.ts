@@ -4,7 +4,6 @@ import { objectOf } from '../../../schema/untrusted.ts';
 import { answerId, answerSeconds } from '../../../store/answer-identity.ts';
 import type { Json, ReasoningSignature } from '../../canonical/canonical.ts';
 import type { TextEvent, Usage } from '../../canonical/events.ts';
-import { untranslatableBlock } from '../answer-errors.ts';
 import type { EncodeContext, EventEncoder } from '../dialect.ts';
 import { namedFrame } from '../named-frame.ts';
 import { isBare, wrapSignature } from '../reasoning-signature.ts';
@@ -84,8 +83,6 @@ export class ResponsesEncoder implements EventEncoder {
       case 'tool-end':
         return this.#endCall();
       case 'native':
-        if (event.dialect !== 'responses')
-          return this.#fail(untranslatableBlock('responses', event));
         if (isAnnotation(event, this.#open)) return this.#annotate(objectOf(event.value));
         return this.#native(objectOf(event.value));
       case 'finish':
