@@ -3,6 +3,7 @@ import { ask, DONE } from './ask.ts';
 import { DIALECTS, FOREIGN, gatewayConfig, modelTo, sharedGateway } from './gateway-daemon.ts';
 import type { DialectName } from './mock-upstream.ts';
 import { PATHS } from './raw.ts';
+import { requestsIn } from './requests.ts';
 import type { Script } from './script.ts';
 
 const gateway = sharedGateway((url) => {
@@ -53,6 +54,17 @@ it.each(['chat', 'messages'] as const)('the schema of a result is described to %
     tools: [expect.toSatisfy((one) => JSON.stringify(one).includes(JSON.stringify(described)))],
   });
 });
+
+type Written = { readonly more: object; readonly dropped?: string; readonly sent?: object };
+
+it.each(Object.entries(requestsIn<Record<string, Written>>('compatible-servers')))(
+  '%s reaches a provider, or is dropped and named',
+  async (_, { more, dropped = null, sent = {} }) => {
+    const answer = await chat(modelTo('responses'), more);
+    expect([answer.status, answer.error, answer.dropped]).toEqual([200, undefined, dropped]);
+    expect(answer.sent).toMatchObject(sent);
+  },
+);
 
 describe('onUnsupported', () => {
   const user = (name: string) => ({ role: 'user', name, content: 'Hi' });
@@ -204,7 +216,7 @@ it.each([
 /** Fields within lists. */
 const NESTED: Readonly<Record<DialectName, Readonly<Record<string, object>>>> = {
   chat: {
-    'messages[].name': { class: 'meaning', upstreams: 'all' },
+    'messages[].name': { class: 'hint', upstreams: 'all' },
     'messages[].content[].image_url.detail': { class: 'meaning' },
     'messages[].content[].cache_control': { class: 'advice' },
     'tools[].function.strict': { class: 'meaning', upstreams: 'all' },

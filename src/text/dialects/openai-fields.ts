@@ -96,7 +96,7 @@ export function decodeCustom(path: string, own: Json, ownPath: string): Tool | n
 export function decodeJsonSchema(own: Json): JsonSchemaFormat {
   return {
     type: 'json-schema',
-    name: own['name'] as string,
+    name: (own['name'] ?? null) as string | null,
     description: (own['description'] ?? null) as string | null,
     schema: (own['schema'] ?? {}) as Json,
     strict: (own['strict'] ?? null) as boolean | null,

@@ -120,7 +120,7 @@ export function refuseNames(
   if (first === undefined) return;
   throw new UnsupportedField(first, lacks(target, 'names of participants'), {
     paths,
-    isHint: false,
+    isHint: true,
     remove: (sent) => ({ ...sent, turns: sent.turns.map((turn) => ({ ...turn, name: null })) }),
   });
 }

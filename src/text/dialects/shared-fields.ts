@@ -83,36 +83,19 @@ export const fewTexts = (most: number) =>
     v.metadata({ expects: `a list of up to ${most} texts` }),
   );
 
+const routing = native('Choice of a provider, its address or its key by a router.', {
+  feature: 'routing',
+  neutral: empty,
+});
+
 /** Properties of routers and proxies that choose the provider, its address or its key. */
-export const ROUTING = named(
-  native('Choice of a provider, its address or its key by a router.', {
-    feature: 'routing',
-    neutral: empty,
-  }),
-  'api_base',
-  'api_key',
-  'api_type',
-  'api_version',
-  'base_url',
-  'billing_policy',
-  'custom_llm_provider',
-  'deployment_id',
-  'extra_body',
-  'extra_headers',
-  'fallback_credit_token',
-  'fallbacks',
-  'headers',
-  'models',
-  'organization',
-  'plugins',
-  'preset',
-  'project',
-  'provider',
-  'providers',
-  'route',
-  'user_profile_id',
-  'workspace_id',
-);
+export const ROUTING = {
+  ...named(routing, 'api_base', 'api_key', 'api_type', 'api_version', 'base_url'),
+  ...named(routing, 'billing_policy', 'custom_llm_provider', 'deployment_id', 'extra_body'),
+  ...named(routing, 'extra_headers', 'fallback_credit_token', 'fallbacks', 'headers', 'models'),
+  ...named(routing, 'organization', 'plugins', 'preset', 'project', 'provider', 'providers'),
+  ...named(routing, 'route', 'user_profile_id', 'workspace_id'),
+};
 
 /** Settings by their names in the canonical request; formats have them by names of their own. */
 export const SETTING = {
@@ -213,6 +196,8 @@ export const CACHE_MARKS = named(
 );
 
 const sampler = nativeHint('Sampling of compatible servers.');
+const grammar = untranslated('Grammar of the output at a compatible server.');
+const template = nativeHint('Template of the prompt, or reasoning, at a compatible server.');
 
 /** A setting of a sampler that is off at some values. */
 const off = (...neutral: readonly (number | boolean)[]) =>
@@ -220,18 +205,9 @@ const off = (...neutral: readonly (number | boolean)[]) =>
 
 /** Sampling and formats of compatible servers, which cost what their tokens cost. */
 export const SAMPLING = {
-  ...named(
-    sampler,
-    'dry_allowed_length',
-    'dry_base',
-    'dry_penalty_last_n',
-    'dry_sequence_breakers',
-    'dynatemp_exponent',
-    'mirostat_eta',
-    'mirostat_tau',
-    'random_seed',
-    'repeat_last_n',
-  ),
+  ...named(sampler, 'dry_allowed_length', 'dry_base', 'dry_penalty_last_n'),
+  ...named(sampler, 'dry_sequence_breakers', 'dynatemp_exponent', 'mirostat_eta'),
+  ...named(sampler, 'mirostat_tau', 'random_seed', 'repeat_last_n'),
   ...named(off(0), 'dry_multiplier', 'dynatemp_range', 'min_p', 'min_tokens', 'mirostat'),
   ...named(off(0), 'top_a', 'xtc_probability', 'xtc_threshold'),
   ...named(off(1), 'repeat_penalty', 'repetition_penalty', 'typical_p'),
@@ -242,11 +218,8 @@ export const SAMPLING = {
     'bad_words',
     'stop_token_ids',
   ),
-  ...named(
-    native('Template of the prompt at a compatible server.'),
-    'chat_template_kwargs',
-    'prompt_mode',
-  ),
+  ...named(template, 'chat_template_kwargs', 'enable_thinking', 'prompt_mode'),
+  ...named(template, 'reasoning_format', 'reasoning_split', 'thinking_budget'),
   add_generation_prompt: native('Whether the template asks for an answer.', {
     neutral: values(true),
   }),
@@ -254,25 +227,10 @@ export const SAMPLING = {
     neutral: values(false),
   }),
   cache_prompt: advice('Whether the server caches the prompt.'),
-  ...named(
-    untranslated('Grammar of the output at a compatible server.'),
-    'grammar',
-    'guided_choice',
-    'guided_grammar',
-    'guided_json',
-    'guided_regex',
-    'json_schema',
-    'structured_outputs',
-  ),
-  ...named(
-    untranslated('Reasoning at a compatible server.'),
-    'enable_thinking',
-    'reasoning_format',
-    'reasoning_split',
-    'thinking_budget',
-  ),
-  include_reasoning: untranslated('Whether the answer has its reasoning.', {
+  ...named(grammar, 'grammar', 'guided_choice', 'guided_grammar', 'guided_json'),
+  ...named(grammar, 'guided_regex', 'json_schema', 'structured_outputs'),
+  include_reasoning: nativeHint('Whether the answer has its reasoning.', {
     neutral: values(true),
   }),
-  transforms: native('How a router shortens an input that is too long.', { neutral: empty }),
+  transforms: advice('How a router shortens an input that is too long.', { neutral: empty }),
 };

@@ -341,19 +341,15 @@ describe('text requests beyond a limit', () => {
   });
 });
 
+const NAMES = ['a\nb\r\nX-Evil: 1', 'n'.repeat(10_000), '\ud800', '__proto__', 'toString', ' '];
+const IDS = ['a\nb\r\nX: 1', 'i'.repeat(10_000), '\ud800', '__proto__', '…', ' ', 'oriel_%%%'];
+
 describe('forged names and signatures', () => {
   it.each(PAIRS)(
     'client %s, upstream %s: tools are called by any name',
     async (client, upstream) => {
       const { upstream: mock } = gateway();
-      for (const name of [
-        'a\nb\r\nX-Evil: 1',
-        'n'.repeat(10_000),
-        '\ud800',
-        '__proto__',
-        'toString',
-        ' ',
-      ]) {
+      for (const name of NAMES) {
         mock.play(GOOD);
         const own = { name, parameters: { type: 'object' } };
         const tool = {
@@ -373,15 +369,7 @@ describe('forged names and signatures', () => {
     'client %s, upstream %s: calls are known by any identifier',
     async (client, upstream) => {
       const { upstream: mock } = gateway();
-      for (const id of [
-        'a\nb\r\nX: 1',
-        'i'.repeat(10_000),
-        '\ud800',
-        '__proto__',
-        '…',
-        ' ',
-        'oriel_%%%',
-      ]) {
+      for (const id of IDS) {
         mock.play(GOOD);
         const turns = {
           chat: [

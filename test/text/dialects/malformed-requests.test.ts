@@ -58,7 +58,7 @@ const CHAT_ROWS: readonly Row[] = [
   ['messages[2].tool_call_id', undefined, 'is required: a text'],
   ['messages[3].content[0].text', undefined, 'is required: a text'],
   ['messages[3].content[0].type', undefined, 'is required: a text'],
-  ['messages[3].content[1].image_url', 'http://a/b', 'expected an object'],
+  ['messages[3].content[1].image_url', ['http://a/b'], 'expected an object'],
   [
     'messages[3].content[1].image_url.url',
     'ftp://a/b',

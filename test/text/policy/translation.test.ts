@@ -138,7 +138,9 @@ describe.each(PAIRS)('a request of %s for an upstream of %s', (client, to) => {
   });
 
   it('of its hints are dropped and named by default', () => {
-    const hints = fieldRows(dialectNamed(client).fields).filter((row) => row.class === 'hint');
+    const hints = fieldRows(dialectNamed(client).fields).filter(
+      (row) => row.class === 'hint' && !row.path.includes('[]'),
+    );
     expect(hints.length).toBeGreaterThan(2);
     for (const { path } of hints) {
       const [, body] = samples.find(([name]) => name === path)!;

@@ -1,7 +1,7 @@
 import type { Effort } from '../../../config/settings/models.ts';
 import { checkedBody } from '../../../schema/body.ts';
 import { invalid } from '../../../schema/invalid.ts';
-import { isObject, objectOf, textOf } from '../../../schema/untrusted.ts';
+import { isObject, objectOf, objectsOf, textOf } from '../../../schema/untrusted.ts';
 import type {
   Json,
   ReasoningRequest,
@@ -96,10 +96,25 @@ function continuedTurns(
   return turns;
 }
 
+/** Changes what clients of compatible servers write otherwise than OpenAI, in place. */
+function respell(body: Json): void {
+  const { tool_choice: choice, response_format: format, messages } = body;
+  for (const part of objectsOf(messages).flatMap(({ content }) => objectsOf(content))) {
+    // Of Mistral, as its choice of a tool.
+    const { image_url: url } = part;
+    if (typeof url === 'string') Object.assign(part, { image_url: { url } });
+  }
+  // Of Together.
+  if (isObject(format) && format['type'] === 'json_schema' && isObject(format['schema']))
+    Object.assign(format, { json_schema: format['json_schema'] ?? { schema: format['schema'] } });
+  if (choice === 'any') Object.assign(body, { tool_choice: 'required' });
+}
+
 /** @param address with the model, of Azure's clients, whose bodies need not have it */
 export function decodeRequest(input: unknown, address?: RequestAddress): TextRequest {
   const model = address?.model ?? null;
   const named = model !== null && isObject(input) ? { ...input, model } : input;
+  if (isObject(named)) respell(named);
   const given: ChatRequest = checkedBody(fields.schema, named);
   const body = usesFunctions(given) ? withTools(given) : given;
   const hasFunctions = (given.functions?.length ?? 0) > 0;

@@ -3,7 +3,17 @@ import { EFFORTS } from '../../../config/settings/models.ts';
 import { choiceBy, openObject, wordOrObject } from '../../../schema/choice.ts';
 import { integer, nullish } from '../../../schema/fields.ts';
 import { fieldTable } from '../field-table.ts';
-import { advice, empty, hint, meaning, named, native, untranslated, values } from '../fields.ts';
+import {
+  advice,
+  empty,
+  hint,
+  meaning,
+  named,
+  native,
+  nativeHint,
+  untranslated,
+  values,
+} from '../fields.ts';
 import type { Check } from '../inspection.ts';
 import {
   CHOICES,
@@ -46,7 +56,7 @@ const searches = (about: string) => untranslated(about, { feature: 'web_search' 
 const schemaFormat = openObject({
   type: v.literal('json_schema'),
   json_schema: openObject({
-    name: text,
+    name: v.nullish(text),
     description: v.nullish(text),
     schema: v.nullish(openObject({})),
     strict: v.nullish(v.boolean()),
@@ -124,7 +134,7 @@ export const fields = fieldTable({
     }),
     decides: ['reasoning'],
   }),
-  reasoning: untranslated('How much the model reasons, for a router.', { neutral: empty }),
+  reasoning: nativeHint('How much the model reasons, for a router.', { neutral: empty }),
   verbosity: SETTING.verbosity,
   response_format: meaning('Format of the output.', { value: format, decides: ['format'] }),
   tools: meaning('Tools that the model may call.', { value: toolList, items: tools }),

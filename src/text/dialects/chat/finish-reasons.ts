@@ -8,6 +8,7 @@ const REASONS: Readonly<Record<string, FinishReason>> = {
   eos_token: 'stop',
   length: 'length',
   max_tokens: 'length',
+  model_length: 'length',
   tool_calls: 'tool-calls',
   function_call: 'tool-calls',
   tool_use: 'tool-calls',

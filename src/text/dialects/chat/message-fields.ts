@@ -14,6 +14,7 @@ import {
   advice,
   content,
   echo,
+  hint,
   meaning,
   named,
   native,
@@ -229,7 +230,7 @@ const EVERY = {
   ...read('role', 'prefix'),
   ...content({ tool_call_id: optionalText, partial: v.nullish(v.boolean()) }),
   content: meaning('Text or parts.', { value: messageContent, items: parts }),
-  name: meaning("The participant's name.", { value: text }),
+  name: hint("The participant's name.", { value: text }),
   tools: meaning('Tools that the message adds.', { value: toolList, items: tools }),
 };
 

@@ -152,6 +152,7 @@ describe('the end of a chat stream', () => {
   it.each([
     ['stop', 'stop'],
     ['length', 'length'],
+    ['model_length', 'length'],
     ['content_filter', 'refusal'],
     ['end_turn', 'stop'],
     ['tool_calls', 'stop'],
