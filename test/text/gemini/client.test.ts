@@ -177,6 +177,19 @@ describe('a client of gemini', () => {
     expect(messages[3].tool_call_id).toBe(messages[2].tool_calls[0].id);
   });
 
+  it("may write one content and one part in place of a list, as Google's examples", async () => {
+    const { upstream } = gateway();
+    upstream.play(DONE);
+    const system_instruction = { parts: { text: 'Be brief.' } };
+    const body = { system_instruction, contents: { role: 'user', parts: { text: 'Hello' } } };
+    const { status, json } = await send('to-chat', body);
+    expect({ status, json }).toMatchObject({ status: 200 });
+    expect(upstream.only().body.messages).toEqual([
+      { role: 'system', content: 'Be brief.' },
+      { role: 'user', content: 'Hello' },
+    ]);
+  });
+
   it('responses without identifiers are matched by name, then in order', async () => {
     const { upstream } = gateway();
     upstream.play(DONE);
@@ -281,9 +294,13 @@ describe('a client of gemini', () => {
     const { upstream } = gateway();
     upstream.play(DONE);
     const generationConfig = { mediaResolution: 'MEDIA_RESOLUTION_LOW' };
-    const body = { ...HELLO, safetySettings: [], labels: { a: 'b' }, generationConfig };
+    const image = { mimeType: 'image/png', data: PIXEL };
+    const part = { inlineData: image, mediaResolution: { level: 'MEDIA_RESOLUTION_HIGH' } };
+    const contents = [{ role: 'user', parts: [part] }];
+    const body = { contents, safetySettings: [], labels: { a: 'b' }, generationConfig };
     const { status, headers } = await send('to-messages', body);
-    const ignored = 'safetySettings, labels, generationConfig.mediaResolution';
+    const ignored =
+      'safetySettings, labels, generationConfig.mediaResolution, contents[0].parts[0].mediaResolution';
     expect([status, headers.get('x-oriel-ignored')]).toEqual([200, ignored]);
   });
 

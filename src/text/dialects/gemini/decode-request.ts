@@ -38,7 +38,7 @@ export function decodeRequest(value: unknown, address?: RequestAddress): TextReq
     model: address?.model ?? '',
     stream,
     includeUsage: true,
-    turns: decodeTurns(body),
+    turns: decodeTurns(body, findings.advice),
     tools: toolsOf(body),
     ...findings,
   });

@@ -25,8 +25,8 @@ const FIELDS: Readonly<Record<string, ReadonlySet<string>>> = {
   functionResponse: new Set(['functionResponse', 'thoughtSignature']),
 };
 
-/** Fields that are not sent on: Google ignores them. */
-const ECHOED = new Set(['partMetadata']);
+/** Fields that other formats do not get: Google ignores the first. */
+const LEFT_OUT = new Set(['partMetadata', 'mediaResolution']);
 
 interface Call {
   readonly id: string;
@@ -58,14 +58,21 @@ class OpenCalls {
   }
 }
 
-/** The turns of a conversation. Adjacent contents of the model are one turn, as streams are kept by the SDK. */
-export function decodeTurns({ systemInstruction, contents }: GeminiRequest): readonly Turn[] {
+/**
+ * The turns of a conversation. Adjacent contents of the model are one turn, as streams are kept by the SDK.
+ *
+ * @param advice gets the paths of properties that only advise
+ */
+export function decodeTurns(
+  { systemInstruction, contents }: GeminiRequest,
+  advice: string[],
+): readonly Turn[] {
   const turns: Turn[] = [];
+  const decoder = new TurnDecoder(advice);
   if (systemInstruction) {
     const path = 'systemInstruction';
-    turns.push(turnOf('system', path, new TurnDecoder().parts(systemInstruction as Content, path)));
+    turns.push(turnOf('system', path, decoder.parts(systemInstruction as Content, path)));
   }
-  const decoder = new TurnDecoder();
   let model: Part[] | null = null;
   for (const [index, content] of contents.entries()) {
     const path = `contents[${index}]`;
@@ -100,7 +107,12 @@ function appendAnswer(parts: Part[], part: Part): void {
 /** Decodes parts of contents in order: calls and responses without identifiers are matched by name. */
 class TurnDecoder {
   readonly #open = new OpenCalls();
+  readonly #advice: string[];
   #calls = 0;
+
+  constructor(advice: string[]) {
+    this.#advice = advice;
+  }
 
   parts({ parts: wire, role }: Content, path: string): Part[] {
     const parts: Part[] = [];
@@ -119,8 +131,9 @@ class TurnDecoder {
     const isBare = isSet('thought') || isSet('thoughtSignature');
     const kind = Object.keys(FIELDS).find(isSet) ?? (isBare ? 'text' : undefined);
     const foreign = Object.keys(part).find((name) => {
-      return isSet(name) && !ECHOED.has(name) && !(kind && FIELDS[kind]!.has(name));
+      return isSet(name) && !LEFT_OUT.has(name) && !(kind && FIELDS[kind]!.has(name));
     });
+    if (isSet('mediaResolution')) this.#advice.push(`${path}.mediaResolution`);
     if (foreign !== undefined) return [nativePart('gemini', `${path}.${foreign}`, part)];
     const signatureAs = (place: SignedPart): ReasoningSignature | null =>
       part.thoughtSignature ? signatureFromWire(part.thoughtSignature, place) : null;

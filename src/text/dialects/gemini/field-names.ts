@@ -12,6 +12,9 @@ const OPAQUE = new Set([
   'responseSchema',
 ]);
 
+/** Fields whose list of one Google's examples write as the one. */
+const LISTS = new Set(['contents', 'parts', 'tools', 'functionDeclarations']);
+
 const SNAKE = /^[a-z]+(?:_[a-z0-9]+)+$/;
 
 /**
@@ -27,7 +30,8 @@ export function inCamelCase(value: unknown): unknown {
       ? name.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase())
       : name;
     if (name === '__proto__' || (camel !== name && Object.hasOwn(value, camel))) continue;
-    renamed[camel] = OPAQUE.has(camel) ? value[name] : inCamelCase(value[name]);
+    const inner = OPAQUE.has(camel) ? value[name] : inCamelCase(value[name]);
+    renamed[camel] = LISTS.has(camel) && isObject(inner) ? [inner] : inner;
   }
   return renamed;
 }

@@ -39,12 +39,8 @@ const media = {
       fileUri: meaning('Address or stored file.', { required: text, check: fileUri }),
     },
   }),
-  ...named(
-    native('How the media are read.'),
-    'mediaProcessing',
-    'mediaResolution',
-    'videoMetadata',
-  ),
+  ...named(native('How the media are read.'), 'mediaProcessing', 'videoMetadata'),
+  mediaResolution: advice('Resolution at which the media are read.'),
 };
 
 const ran = (check: Check) => native('What Google ran for an earlier answer.', { check });
@@ -245,7 +241,7 @@ export const fields = fieldTable({
   }),
   serviceTier: advice('Priority and price of the request.', {
     feature: 'service_tier',
-    neutral: values('standard'),
+    neutral: values('standard', 'unspecified'),
   }),
   store: advice('Whether Google may store the answer.', {
     feature: 'conversation',
