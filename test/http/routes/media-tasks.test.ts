@@ -199,7 +199,7 @@ describe('a media request is refused', () => {
     [IMAGES, [], 400, null],
     [IMAGES, null, 400, null],
     [IMAGES, 'a', 400, null],
-    [SYNC, { model: 'image', prompt, response_format: 'base64' }, 400, 'response_format'],
+    [SYNC, { model: 'image', prompt, response_format: 'base32' }, 400, 'response_format'],
     [SYNC, { model: 'image', prompt, response_format: ['url'] }, 400, 'response_format'],
     [SYNC, { model: 'image', prompt, n: 2 }, 400, 'n'],
     [SYNC, [], 400, null],
@@ -268,6 +268,20 @@ describe('a request that waits for images', () => {
       data: [{ ...encoded[0], revised_prompt: 'a "lighthouse"' }, ...encoded.slice(1)],
       usage: USAGE,
     });
+  });
+
+  test.each([
+    ['the AI SDK', {}, { 'user-agent': 'ai/7.0.173 ai-sdk-provider-utils/5.0.81 node.js/24' }],
+    ["Together's SDK", { response_format: 'base64' }, {}],
+  ])('gets images as %s reads them', async (_, more, headers) => {
+    const file = await server().file('png', 'image/png', 'x');
+    server().media.end = (task) => server().complete(task, [file]);
+    const body = { model: 'image', prompt, ...more };
+    const { status, json } = await server().post(IMAGES, body, headers);
+    expect([status, json!['data']]).toMatchObject([200, [{ b64_json: 'eA==' }]]);
+    const asks = { ...headers, prefer: 'respond-async' };
+    const answer = await server().post(IMAGES, { model: 'image', prompt }, asks);
+    expect(answer.status).toBe(202);
   });
 
   it('gets 404 if they have been deleted', async () => {

@@ -41,9 +41,11 @@ export const imageResponseSchema = v.object(imageResponseFields);
  * @throws Failure invalid_request
  */
 export function imageResponseOf(
-  { response_format, stream, partial_images, ...fields }: Fields,
+  { response_format: asked, stream, partial_images, ...fields }: Fields,
   defaultFormat: ResponseFormat | null = null,
 ): readonly [ImageResponse, Fields] {
+  // Together's clients write base64.
+  const response_format = asked === 'base64' ? 'b64_json' : asked;
   const given = checkFields(imageResponseSchema, { response_format, stream, partial_images });
   if (given.stream !== true) {
     const format = given.response_format ?? defaultFormat;
@@ -68,6 +70,9 @@ export function prefersTask({ headers }: FastifyRequest): boolean {
   return PREFERS_TASK.test(String(headers['prefer'] ?? ''));
 }
 
+/** The AI SDK, which fails at a task: `ai/7.0.173 ai-sdk-provider-utils/5.0.81 node.js/24`. */
+const AI_SDK = /^ai(-sdk[\w-]*)?\//;
+
 /** The format of image requests that do not choose any, by the setting of the key or else the configuration. */
 export function defaultFormatOf(
   request: FastifyRequest,
@@ -75,5 +80,7 @@ export function defaultFormatOf(
 ): ResponseFormat | null {
   if (prefersTask(request)) return null;
   const choice = request.holder.key.images ?? answers.images;
-  return choice === 'task' ? null : choice;
+  if (choice !== 'task') return choice;
+  const isAiSdk = AI_SDK.test(String(request.headers['user-agent'] ?? ''));
+  return isAiSdk && request.holder.key.images !== 'task' ? 'b64_json' : null;
 }
