@@ -209,6 +209,14 @@ describe('a client of azure', () => {
     expect((await ask('v1-chat', [])).status).toBe(400);
   });
 
+  it('may ask for responses by a dated version', async () => {
+    azure.play({ steps: [{ text: 'Good day' }], usage: USAGE });
+    const apiVersion = '2025-03-01-preview';
+    const client = new AzureOpenAI({ endpoint: daemon().url, apiKey: OWNER_KEY, apiVersion });
+    const { output_text } = await client.responses.create({ model: 'v1-chat', input: 'Hello' });
+    expect(output_text).toBe('Good day');
+  });
+
   it.each(['openai/v1', 'v1beta/openai'])('may use the base path %s', async (path) => {
     const { models } = new OpenAI({ apiKey: OWNER_KEY, baseURL: `${daemon().url}/${path}` });
     expect(await models.retrieve('v1-chat')).toMatchObject({ id: 'v1-chat' });

@@ -74,7 +74,7 @@ it.each<[string, string, object, object, number]>([
       { index: 1, relevance_score: 0.9, document: { text: 'a blue sky' } },
       { index: 0, relevance_score: 0.1, document: { text: 'red soil' } },
     ],
-    usage,
+    usage: { ...usage, completion_tokens: 0 },
     meta: { billed_units: { search_units: 1 } },
   });
   const { path, body } = upstream.only();

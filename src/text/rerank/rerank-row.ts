@@ -114,7 +114,8 @@ export const rerankRow: Row<RerankRequest, Ranking> = {
         ...{ index, relevance_score: score },
         ...(documents !== null && { document: documents[index] }),
       })),
-      usage: { prompt_tokens: tokens, total_tokens: tokens },
+      // The AI SDK requires the count of an output that rankings do not have.
+      usage: { prompt_tokens: tokens, completion_tokens: 0, total_tokens: tokens },
       meta: { billed_units: { search_units: searches, input_tokens: tokens } },
     });
   },

@@ -40,7 +40,7 @@ export function openItem(kind: ItemKind, block: number, item: Json, outputIndex:
 }
 
 export function newReasoning(): Json {
-  return { id: answerId(OWN_REASONING), type: 'reasoning', summary: [] };
+  return { id: answerId(OWN_REASONING), type: 'reasoning', status: 'in_progress', summary: [] };
 }
 
 export function newMessage(): Json {

@@ -25,6 +25,8 @@ function storedIds({ body }: TextRequest, answer: Json): readonly string[] {
 
 const endpoint: Endpoint = {
   path: '/v1/responses',
+  // Of Azure's clients.
+  aliases: ['/openai/responses'],
   summary: 'Answer in the format of responses; with stream, as server-sent events',
   request: fields.schema,
   example: { model: 'sandbox-chat', input: 'Hello' },
