@@ -29,9 +29,12 @@ async function buildProgram(
   name: string | undefined,
   finish: (exitCode: number) => void,
 ): Promise<Command> {
+  const operation = findOperation(name ?? '');
+  const commands = operation ? [imageCommand(operation)] : (await import('./commands.ts')).COMMANDS;
+  const line = { version: version(), commands };
   const program = new Command('oriel')
     .description('Batch image work on every core, and a self-hosted gateway to models')
-    .version(version(), '-V, --version', 'print the version')
+    .version(line.version, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'print help')
     .addHelpCommand(
       new Command('help')
@@ -50,10 +53,7 @@ async function buildProgram(
     })
     .exitOverride()
     .enablePositionalOptions();
-  const operation = findOperation(name ?? '');
-  const commands = operation ? [imageCommand(operation)] : (await import('./commands.ts')).COMMANDS;
   const named = commands.find((command) => command.name === name);
-  const line = { version: version(), commands };
   for (const command of named ? [named] : commands) addCommand(program, command, line, finish);
   return program;
 }
