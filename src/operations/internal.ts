@@ -14,25 +14,15 @@ import { verify } from './tools/verify.ts';
 
 /** Operations for other commands and parts of the daemon, without an endpoint or documentation of their own. */
 export const INTERNAL_OPERATIONS: readonly ThreadOperation<never>[] = [
-  verify,
-  render,
-  preview,
-  fingerprint,
-  inspect,
-  favicon,
-  compare,
-  montageCell,
-  montageSheet,
+  ...[verify, render, preview, fingerprint, inspect],
+  ...[favicon, compare, montageCell, montageSheet],
 ];
 
-/** Tools over all images of a request, for endpoints; the command line has a command of its own for each. */
-const SET_OPERATIONS = [
-  duplicates,
-  compareSet,
-  montage,
-  faviconSet,
-  srcset,
+/**
+ * The operations that have endpoints: over each file, and over all images of a request together. The command line has
+ * a command of its own for each of the latter.
+ */
+export const BATCHES = [
+  ...OPERATIONS,
+  ...[duplicates, compareSet, montage, faviconSet, srcset],
 ] as readonly SetOperation[];
-
-/** The operations that have endpoints: over each file, and over all together. */
-export const BATCHES: readonly SetOperation[] = [...OPERATIONS, ...SET_OPERATIONS];

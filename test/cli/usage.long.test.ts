@@ -159,6 +159,7 @@ describe('the command line', () => {
       '--overwrite and --skip-existing cannot be combined',
     ],
     [words`${CONVERT} --zip x.zip --out x a.jpg`, '--zip and --out cannot be combined'],
+    [words`convert --out x.webp --name y a.jpg`, '--name and a file as --out cannot be combined'],
     [words`${CONVERT} --zip x.zip --name x a.jpg`, '--zip and --name cannot be combined'],
     [words`${CONVERT} --zip x.zip --keep-mtime a.jpg`, '--zip and --keep-mtime cannot be combined'],
     [

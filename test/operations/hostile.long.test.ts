@@ -236,14 +236,14 @@ describe('SVG', () => {
       'script.svg': svg(
         '<script>document.documentElement.remove()</script><rect width="60" height="40" fill="red"/>',
       ),
-      'broken.svg': Buffer.from(
-        '<svg xmlns="http://www.w3.org/2000/svg" width="60" height="40"><rect',
-      ),
+      'broken.svg': svg('<rect').subarray(0, -'</svg>'.length),
       'buffers.svg': svg(
         `${'<g opacity="0.5">'.repeat(8)}<rect width="9" height="9"/>${'</g>'.repeat(8)}`,
         'width="4000" height="4000"',
       ),
       'huge.svg': svg('<rect width="9" height="9"/>', 'width="90000" height="90000"'),
+      // Beyond what libvips holds, which drew it one pixel wide.
+      'wide.svg': svg('<rect width="9" height="9"/>', 'width="1e9" height="9"'),
       'secret.png': secret,
     };
     const args = ['convert', '--format', 'png', '--allow-svg', '--name', '{name}.{index}.{ext}'];
@@ -259,7 +259,8 @@ describe('SVG', () => {
       expect(letter(pixels, 30, 20), name).toBe('.');
     }
     expect(batch.record('broken.svg').error?.message).toMatch(/SVG image is damaged: .*Start Tag/);
-    expect(batch.record('huge.svg').error?.code).toBe('image_too_large');
+    for (const name of ['huge.svg', 'wide.svg'])
+      expect(batch.record(name).error?.code, name).toBe('image_too_large');
     expect(batch.record('buffers.svg').error).toMatchObject({
       code: 'image_too_large',
       message: expect.stringContaining('more memory than the limit of 1024 MiB for SVG'),

@@ -95,6 +95,7 @@ function refuseContradictions({ inputs, outputs, run }: Choices): void {
     [outputs.overwrite && skipExisting, '--overwrite and --skip-existing'],
     [zips && out !== undefined, '--zip and --out'],
     [zips && outputs.name !== undefined, '--zip and --name'],
+    [outputs.name !== undefined && formatOfPath(out) !== null, '--name and a file as --out'],
     [zips && outputs.keepMtime, '--zip and --keep-mtime'],
     [zips && skipExisting, '--zip and --skip-existing'],
     [incremental && skipExisting, `--${watch ? 'watch' : 'incremental'} and --skip-existing`],

@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs';
 import { basename, dirname, extname, join, resolve } from 'node:path';
 import { codedFailure } from '../../failure.ts';
 import {
@@ -55,13 +54,9 @@ export function namesFile(
   return statOf(out)?.isDirectory() !== true;
 }
 
-/** Whether a path has the extension of an image format that is not written, and is no folder. */
-function isForeignImage(path: string): boolean {
-  if (/[/\\]$/.test(path)) return false;
-  const ending = extname(path).slice(1).toLowerCase();
-  const foreign = IMAGE_EXTENSIONS.includes(ending) && formatOfExtension(ending) === null;
-  return foreign && !existsSync(path);
-}
+/** Whether `--out` names an image of a format that is not written. */
+const isForeignImage = (out: string | undefined): boolean =>
+  !namesImage(out) && namesFile(out, (ending) => IMAGE_EXTENSIONS.includes(ending));
 
 /** How the outputs of two inputs get different paths. */
 function adviceFor(filename: string, other: string): string {
@@ -93,7 +88,7 @@ export class OutputNames {
         `--out ${out}: expected a folder for ${inputs.length} images, received the name of one; ${out}/ is a folder`,
       );
     }
-    if (!isFile && out !== undefined && isForeignImage(out)) {
+    if (isForeignImage(out)) {
       throw usageFailure(
         `--out ${out}: expected the ending of jpeg, png, webp, avif, gif or tiff; ${out}/ is a folder`,
       );

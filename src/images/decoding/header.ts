@@ -43,6 +43,10 @@ export async function readHeader(input: ImageInput, { decode = true } = {}) {
     );
   }
   const { format } = sniffed;
+  const svg = format === 'svg' ? Buffer.from(file).toString('latin1') : '';
+  if (HUGE_SVG.test(svg)) {
+    throw fileFailure('image_too_large', 'a side of the SVG image is 10 million pixels or more');
+  }
   const isHeader = format === 'heic' && !decode;
   const isLoaded = isProgramFormat(format) && !isHeader;
   // A later call may let a program decode the file to `input.bytes`.
@@ -86,7 +90,7 @@ export async function readHeader(input: ImageInput, { decode = true } = {}) {
     tone: isDeepGrey && metadata.icc ? toneCurveOf(metadata.icc) : null,
     raw,
     /** Elements of an SVG image that need a buffer of their own, such as filters; at most 8. */
-    layers: format === 'svg' ? countLayers(bytes) : 0,
+    layers: countLayers(svg),
     /** Whether the picture has a colour profile, its own or one that `withTrueColours` adds. */
     profiled: metadata.hasProfile || raw?.kind === 'coded',
     warnings,
@@ -96,14 +100,17 @@ export async function readHeader(input: ImageInput, { decode = true } = {}) {
   };
 }
 
+/** Width or height from 10 million on, which libvips does not hold: GLib would print a warning, and the side be 1. */
+const HUGE_SVG =
+  /<(?:\w+:)?svg\b[^<>]*?\s(?:width|height)\s*=\s*["']\s*(?:\d{8}|[\d.]+e\+?(?:[7-9]|\d\d))/i;
+
 const LAYER = /\b(?:filter|mask|opacity|clip-path|mix-blend-mode)\s*[=:]|<fe[A-Z]|<(?:\w+:)?use\b/g;
 /** Only nested layers are buffered at once, and the count includes others. */
 const MAX_LAYERS = 8;
 
-function countLayers(svg: Uint8Array): number {
-  const text = Buffer.from(svg.buffer, svg.byteOffset, svg.byteLength).toString('latin1');
+function countLayers(svg: string): number {
   let layers = 0;
-  for (const _ of text.matchAll(LAYER)) {
+  for (const _ of svg.matchAll(LAYER)) {
     layers += 1;
     if (layers === MAX_LAYERS) break;
   }

@@ -16,11 +16,17 @@ function folderOf(path: string): string {
   return safe.map((part) => `${part}/`).join('');
 }
 
-/** A name that no entry has yet, also where a file system does not distinguish case. */
-function claim(name: string, taken: Set<string>): string {
+/** Bytes of a name that file systems hold. */
+const MAX_BYTES = 255;
+
+/** A path in a folder that no entry has yet, also where a file system does not distinguish case. */
+function claim(folder: string, name: string, taken: Set<string>): string {
   const dot = name.lastIndexOf('.');
+  const letters = [...name.slice(0, dot)];
   for (let number = 1; ; number += 1) {
-    const tried = number === 1 ? name : `${name.slice(0, dot)}-${number}${name.slice(dot)}`;
+    const ending = number === 1 ? name.slice(dot) : `-${number}${name.slice(dot)}`;
+    while (letters.length > 0 && new Blob([...letters, ending]).size > MAX_BYTES) letters.pop();
+    const tried = folder + letters.join('') + ending;
     const key = tried.normalize('NFC').toLowerCase();
     if (taken.has(key)) continue;
     taken.add(key);
@@ -36,7 +42,7 @@ export function archiveOf(items: readonly Item[]): Blob {
   for (const { path, result } of withResults(items)) {
     const names = new Map<string, string>();
     for (const { outputFilename, blob, crc } of result.outputs) {
-      const name = claim(folderOf(path) + outputFilename, taken);
+      const name = claim(folderOf(path), outputFilename, taken);
       names.set(outputFilename, name);
       entries.push({ name, blob, crc });
     }
