@@ -59,7 +59,8 @@ export class BackupSchedule {
     const settings = { ...config, file: configuration.loaded.file, assets: () => config.assets };
     if (this.#last?.to !== to) this.#last = { to, at: await newestBackup(to, settings, upstream) };
     const wait = this.#last.at + every - Date.now();
-    if (wait > 0) return Math.min(wait, LOOK_MS);
+    // It is longer if the clock was ahead at the last backup, and is no longer.
+    if (wait > 0 && wait <= every) return Math.min(wait, LOOK_MS);
     const { signal } = this.#closing;
     const run = { program: options.version, keep, upstream, signal };
     const { place, ...report } = await runBackup(to, settings, run);

@@ -53,7 +53,13 @@ export function newManifest(parts: Pick<Manifest, 'name' | 'program' | 'store' |
   return { format: FORMAT, version: VERSION, createdAt, ...parts } satisfies Manifest;
 }
 
-export const newName = (): string => `oriel-${new Date().toISOString().replaceAll(/[-:]/g, '')}`;
+/**
+ * Name of a new backup, which sorts behind the others of its place also if the clock was ahead when those were made.
+ *
+ * @param newest time of the newest other one
+ */
+export const newName = (newest: number): string =>
+  `oriel-${new Date(Math.max(Date.now(), newest + 1)).toISOString().replaceAll(/[-:]/g, '')}`;
 
 /** Time of a backup by its name, in milliseconds since the epoch. */
 export function timeOf(name: string): number {

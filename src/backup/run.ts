@@ -42,7 +42,7 @@ export async function runBackup(
 ): Promise<BackupReport> {
   const isEmbedded = store.driver === 'lowdb';
   const id = isEmbedded ? await storeIdIn(dataDir) : placeOf(store);
-  const name = newName();
+  const name = newName(await newestBackup(to, { assets }, upstream));
   const target = await openTarget(to, name, { dataDir, assets, upstream });
   try {
     return await writeBackup(target, {
@@ -58,16 +58,18 @@ export async function runBackup(
   }
 }
 
-/** Time of the newest backup in a place, in milliseconds since the epoch; 0 without one. */
+/** Time of the newest backup in a place, in milliseconds since the epoch; 0 without one, and for a file. */
 export async function newestBackup(
   to: string,
   { assets }: Pick<BackupSettings, 'assets'>,
   upstream: Upstream,
 ): Promise<number> {
+  if (to.endsWith('.tar')) return 0;
   const place = bucketPlace(to);
   const names = place
     ? await new BucketBackups(place, assets(), upstream).names()
-    : await backupsIn(resolve(to));
+    : // Writing there says why it cannot be read.
+      await backupsIn(resolve(to)).catch(() => []);
   return names.length > 0 ? timeOf(names.at(-1)!) : 0;
 }
 

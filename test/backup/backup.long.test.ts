@@ -1,4 +1,5 @@
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -205,6 +206,16 @@ describe('the schedule of the daemon', () => {
     disk.set({});
     await expect.poll(() => backups(place).at(-1)!, { timeout: 10_000 }).not.toBe(former.at(-1));
     await expect.poll(() => backups(place).length).toBeLessThanOrEqual(2);
+  });
+
+  it('goes on after a clock that was ahead, and keeps the backups after it', async () => {
+    const place = join(temporaryFolder(), 'backups');
+    const { data, stop } = await scheduled(place, {});
+    await stop();
+    await rename(join(place, backups(place).at(-1)!), join(place, 'oriel-20991231T000000.000Z'));
+    await oriel(words`backup ${place} --data ${data} --keep 1`);
+    expect(backups(place)).toEqual(['oriel-20991231T000000.001Z']);
+    await scheduled(place, { data });
   });
 
   it('keeps the former backup in a dead bucket, and raises the alert', async () => {
