@@ -1,4 +1,4 @@
-import { mkdirSync, renameSync } from 'node:fs';
+import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { openStore } from '../../src/store/drivers/open.ts';
@@ -74,5 +74,21 @@ describe('a daemon', () => {
     const believing = await startDaemon({ data, args: ['--accept-clock'] });
     await believing.stop();
     expect(await tasks()).toBe(0);
+  });
+
+  it('deletes nothing once its clock has jumped ahead', async () => {
+    const clock = join(temporaryFolder(), 'clock');
+    writeFileSync(clock, '0');
+    const preload = new URL('../media/tasks/clock.mjs', import.meta.url).href;
+    const { send, logged } = await startDaemon({
+      config: { limits: { retention: '100s' } },
+      env: { NODE_OPTIONS: `--import=${preload}`, ORIEL_TEST_CLOCK: clock },
+    });
+    await send('/v1/images/generations/sync', drawing);
+    writeFileSync(clock, String(2 * 86_400_000));
+    const { err } = await logged('expired records or files could not be removed');
+    expect(err).toMatchObject({ message: expect.stringContaining('the clock has jumped ahead') });
+    const { data } = (await (await send('/v1/tasks')).json()) as { data: readonly object[] };
+    expect(data.length).toBe(1);
   });
 });

@@ -1,3 +1,4 @@
+import { uptime } from 'node:os';
 import type { AssetStorage, SweepResult } from '../../assets/storage/asset-storage.ts';
 import type { Config } from '../../config/settings/schema.ts';
 import type { TimeRange } from '../../store/health.ts';
@@ -22,12 +23,24 @@ interface RetentionSweeperOptions {
 const MIN_INTERVAL_MS = 10_000;
 const MAX_INTERVAL_MS = 3_600_000;
 
+/** Seconds that the clock may jump ahead by between two sweeps, and for which nothing is deleted if it has. */
+const DAY = 86_400;
+
+const CLOCK_AHEAD =
+  'the clock has jumped ahead by more than a day: nothing is deleted for a day, in which you can set it right';
+
+/** Time of the machine's start by its clock. It changes where the clock jumps, but not while the machine sleeps. */
+const bootTime = () => Date.now() / 1000 - uptime();
+
 /** Deletes records and files whose retention is over, and unneeded inputs and tasks of accounts. */
 export class RetentionSweeper {
   readonly #options: RetentionSweeperOptions;
   #timer: NodeJS.Timeout | undefined;
   #sweep: Promise<void> = Promise.resolve();
   #closed = false;
+  #bootTime = bootTime();
+  /** When the clock was last as before, in seconds since the machine's start. */
+  #trustedAt = uptime();
   /** Accounts with tasks that ended since the last trim. */
   #endedAccounts = new Set<string>();
   #trimming: Promise<void> | null = null;
@@ -110,6 +123,10 @@ export class RetentionSweeper {
   }
 
   async #deleteExpired(): Promise<void> {
+    const booted = bootTime();
+    if (booted <= this.#bootTime + DAY) this.#trustedAt = uptime();
+    else if (uptime() < this.#trustedAt + DAY) throw new Error(CLOCK_AHEAD);
+    this.#bootTime = booted;
     const { config, store, files } = this.#options;
     const { limits, requests } = config();
     const { retention, ledger, ledgerLines, usage } = limits;
