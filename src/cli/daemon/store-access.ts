@@ -6,6 +6,7 @@ import { type AdminEndpoint, readAdminEndpoint } from '../../administration/admi
 import type { CatalogContext } from '../../administration/catalog-context.ts';
 import { runToLastPage } from '../../administration/pages.ts';
 import { codedFailure, Failure } from '../../failure.ts';
+import type { Actor } from '../../store/audit/entry.ts';
 import { type AuditLog, openAudit, recordRecovery } from '../../store/audit/log.ts';
 import { checkDataFolder, checkStorePresent } from '../../store/data-folder.ts';
 import {
@@ -67,14 +68,31 @@ export async function administer(command: AdminCommand, request: AdminRequest): 
   }
   if (isFolder) await checkStorePresent(dataDir, false);
   if (!isFolder && isStore && !isNode && !request.isOwnFolder) throw twoStores(dataDir, store);
+  const who = ownActor();
   return retryWhileLocked(LOCK_TIMEOUT_MS, async () => {
-    const local = await runLocally(command, request, directory);
+    const local = await asOwner(dataDir, () => runLocally(command, request, { directory, who }));
     if (!(local instanceof Failure)) return { ...local, isNew };
     // A daemon that starts or stops holds the lock without an endpoint; a command releases it soon.
     const remote = await runRemotely(command, request);
     if (remote) return remote;
     throw local;
   });
+}
+
+/** Runs work of root as the user of a data folder, or of its store, whose daemon could not open files of root. */
+async function asOwner<Result>(dataDir: string, work: () => Promise<Result>): Promise<Result> {
+  const parts = ['store/store.json', 'store', '.'].map((name) => join(dataDir, name));
+  const found = parts.find((path) => !isMissing(path));
+  if (process.getuid?.() !== 0 || found === undefined) return work();
+  const { uid, gid } = statSync(found);
+  process.setegid!(gid);
+  process.seteuid!(uid);
+  try {
+    return await work();
+  } finally {
+    process.seteuid!(0);
+    process.setegid!(0);
+  }
 }
 
 export const noStore = (message: string): Failure => codedFailure('no_store', message);
@@ -106,7 +124,7 @@ const STORE_HEADER = 'x-oriel-store';
 async function runLocally(
   command: AdminCommand,
   { input, options, models, catalog, dataDir, store: settings }: AdminRequest,
-  directory: string,
+  { directory, who }: { readonly directory: string; readonly who: Actor },
 ): Promise<Outcome | Failure> {
   let store: Awaited<ReturnType<typeof openStore>>;
   const recoveries: Recovery[] = [];
@@ -126,7 +144,6 @@ async function runLocally(
     if (error instanceof Failure && error.code === 'store_locked') return error;
     throw error;
   }
-  const who = ownActor();
   let log: AuditLog | undefined;
   const audit = async () => {
     log ??= await openAudit(dataDir, who, {

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -94,6 +94,18 @@ describe('a daemon that cannot start exits with the reason', () => {
     const { code, stderr } = await oriel(args, { cwd: folder, unprivileged: true });
     expect(code).toBe(1);
     expect(stderr).toMatch(/^oriel: .*permission denied.*data/);
+  });
+
+  it('where a file of the store is of another user, but after commands of root', async () => {
+    const data = temporaryFolder();
+    handOver(data);
+    const make = (name: string) =>
+      oriel(words`accounts create ${name} --data ${data}`, { unprivileged: true });
+    await make('ci');
+    await oriel(words`providers add play --kind sandbox --data ${data}`);
+    expect((await make('other')).code).toBe(0);
+    chmodSync(join(data, 'store', 'store.json'), 0);
+    expect((await make('last')).stderr).toMatch(/EACCES.*belong to the user that runs this/);
   });
 
   it.runIf(process.platform === 'linux')('where no data directory can be created', async () => {

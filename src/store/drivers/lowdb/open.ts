@@ -67,10 +67,11 @@ export async function openLowdbStore(options: LowdbOptions): Promise<Store> {
 
 /** Only the operator reads this message: unlike later failures of the store, it names the folder. */
 function cannotOpen(directory: string, cause: unknown): Failure {
-  const reason = cause instanceof Error ? cause.message : String(cause);
-  return codedFailure('store_unavailable', `cannot open the store in ${directory}: ${reason}`, {
-    cause,
-  });
+  const { message: reason = String(cause), code } = cause as NodeJS.ErrnoException;
+  const remedy =
+    code === 'EACCES' ? '; all of its files must belong to the user that runs this' : '';
+  const message = `cannot open the store in ${directory}: ${reason}${remedy}`;
+  return codedFailure('store_unavailable', message, { cause });
 }
 
 async function openLocked(options: LowdbOptions, place: Place, lock: Lock): Promise<Store> {
