@@ -66,6 +66,14 @@ export class Failure<Type extends FailureType = FailureType> extends Error {
   }
 }
 
+/** How a request or a task ended; a task without `detail`. */
+export type EndedWith = Pick<Failure, 'type'> & Partial<Pick<Failure, 'detail'>>;
+
+/** Whether a limit of the client's own key, team or account refused a request. A provider's limit has its words. */
+export function isOwnLimit({ type, detail }: EndedWith): boolean {
+  return type === 'insufficient_quota' || (type === 'rate_limit' && detail === null);
+}
+
 /** A failure as a value. @throws anything else */
 export function failureOf(error: unknown): Failure {
   if (error instanceof Failure) return error;

@@ -1,5 +1,5 @@
 import type { Config } from '../config/settings/schema.ts';
-import type { Failure, FailureType } from '../failure.ts';
+import { type EndedWith, type FailureType, isOwnLimit } from '../failure.ts';
 import type { RouteCooldown } from '../routing/route-cooldowns.ts';
 import type { Payer } from '../store/budgets.ts';
 import type { Store } from '../store/store.ts';
@@ -12,11 +12,7 @@ import { ErrorCounts } from './error-counts.ts';
 const INTERVAL_MS = 5000;
 
 /** Failures that say nothing of a model. */
-const OF_CLIENTS: readonly FailureType[] = [
-  ...(['invalid_request', 'content_policy', 'auth_error', 'insufficient_quota'] as const),
-];
-
-type EndedWith = Pick<Failure, 'type'> & Partial<Pick<Failure, 'detail'>>;
+const OF_CLIENTS: readonly FailureType[] = ['invalid_request', 'content_policy', 'auth_error'];
 
 /** Free and all bytes of a disk. */
 export interface DiskUse {
@@ -94,9 +90,7 @@ export class AlertWatch {
 
   /** A request to a model, or a task, ended. @param failure null for a success; without `detail` for a task */
   answered(model: string, failure: EndedWith | null): void {
-    // Without a provider's words it is a limit of the client's own key, team or account.
-    const isOwnLimit = failure?.type === 'rate_limit' && failure.detail === null;
-    if (isOwnLimit || (failure && OF_CLIENTS.includes(failure.type))) return;
+    if (failure && (isOwnLimit(failure) || OF_CLIENTS.includes(failure.type))) return;
     this.#models.add(model, failure !== null);
   }
 

@@ -58,8 +58,8 @@ export class RoutesCoolingDown extends Failure {
   constructor(model: string, failure: Failure | undefined, cooldown: number) {
     const retryAfter = cooldown / 1000;
     if (failure?.type === 'rate_limit' || (failure !== undefined && needsOperator(failure))) {
-      const { type, message, code, status } = failure;
-      super(type, message, { status, originalCode: code, retryAfter });
+      const { type, message, code, status, detail } = failure;
+      super(type, message, { status, originalCode: code, retryAfter, detail: detail ?? message });
       return;
     }
     super('service_error', `all upstreams of the model ${model} are failing`, {

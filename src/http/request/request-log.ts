@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
-import type { Failure } from '../../failure.ts';
+import { type Failure, isOwnLimit } from '../../failure.ts';
 import { toCredits } from '../../store/credits.ts';
 import { randomHex } from '../../store/identifier.ts';
 import type { Store } from '../../store/store.ts';
@@ -124,12 +124,13 @@ function fieldsOf({
 /**
  * Adds a request for text or embeddings that failed to the day's usage of its key and model, once if it was metered too. Its cost is that of
  * a free request: the store writes all of a turn of the event loop together. Failures before the model is known,
- * and clients that disconnect, do not count.
+ * refusals by a limit of the key, and clients that disconnect, do not count.
  */
 export function recordError(request: FastifyRequest, status: number, store: Store): void {
   const { holder, failure, textReport: report } = request;
   if (!report || report.model === null || status === CLIENT_CLOSED_REQUEST) return;
-  if (failure === null && report.failure === null) return;
+  const cause = failure ?? report.failure;
+  if (cause === null || isOwnLimit(cause)) return;
   const payer = { accountId: holder.account.id, keyId: holder.key.id };
   const metered = {
     model: report.model,

@@ -8,10 +8,11 @@ import { newKey } from '../../text/gateway-daemon.ts';
 
 const SECRET = 'sk-wrong-5ecre7-0123456789';
 
-/** A provider that refuses every key with 401, and quotes it. */
+/** A provider that refuses every key with 401, and quotes it, or that is busy. */
 const upstream = sharedServer(
-  createServer(({ headers }, response) => {
-    response.writeHead(401, { 'content-type': 'application/json' });
+  createServer(({ headers, url }, response) => {
+    const status = url!.startsWith('/busy') ? 429 : 401;
+    response.writeHead(status, { 'content-type': 'application/json' });
     response.end(JSON.stringify({ error: { message: `wrong key: ${headers.authorization}` } }));
   }),
 );
@@ -25,6 +26,7 @@ const daemon = sharedDaemon({
       providers: {
         sandbox: { kind: 'sandbox' },
         broken: { kind: 'openai', baseUrl: `${upstream()}/v1`, apiKey: SECRET },
+        busy: { kind: 'openai', baseUrl: `${upstream()}/busy/v1`, apiKey: SECRET },
       },
       models: {
         chat: {
@@ -33,6 +35,7 @@ const daemon = sharedDaemon({
           routes: [{ provider: 'sandbox', model: 'chat' }],
         },
         image: { type: 'image', routes: [{ provider: 'sandbox', model: 'image' }] },
+        busy: { type: 'text', routes: [{ provider: 'busy', model: 'gpt-any' }] },
         lost: { type: 'text', routes: [{ provider: 'broken', model: 'gpt-any' }] },
       },
     };
@@ -77,7 +80,14 @@ beforeAll(async () => {
   await chat('lost', one);
 });
 
-it('usage has errors by model', async () => {
+it('usage has errors by model, without requests that a limit of the key refused', async () => {
+  const limited = await newKey(daemon(), 'limited', { credits: '0' });
+  expect((await chat('chat', limited)).status).toBe(402);
+  // At the second time all routes cool down.
+  for (const _ of [1, 2]) expect((await chat('busy', limited)).status).toBe(429);
+  expect(await list('/v1/account/usage?by=model', limited)).toMatchObject([
+    { model: 'busy', requests: 2, errors: 2 },
+  ]);
   const usage = await list('/v1/account/usage?by=model', one);
   const rows = usage.filter(({ model }) => model !== 'image');
   expect(rows).toMatchObject([
@@ -149,6 +159,7 @@ describe('GET /v1/admin/models', () => {
           },
         ],
       },
+      { name: 'busy' },
     ]);
     const models = body['models'] as unknown as Listed[];
     expect(models.find(({ id }) => id === 'chat')).toMatchObject({ routes: [{ resting: null }] });
@@ -165,7 +176,7 @@ describe('GET /v1/admin/status', () => {
       object: 'status',
       node: process.versions.node,
       draining: false,
-      store: { fault: null, accounts: 3 },
+      store: { fault: null, accounts: 4 },
       disk: { store_bytes: expect.any(Number), free_bytes: expect.any(Number) },
       pool: { threads: expect.any(Number), running: expect.any(Number) },
       queues: [{ provider: 'sandbox', limit: expect.any(Number), waiting: 0 }],
