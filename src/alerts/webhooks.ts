@@ -141,7 +141,8 @@ export class AlertWebhooks {
     const headers = headersOf(id, body, [secret], Date.now());
     const networkPolicy = networkPolicyOf(settings().network);
     const { signal } = this.#closing;
-    return attemptDelivery(upstream, { url, headers, body }, { networkPolicy, signal });
+    const options = { networkPolicy, signal, isOwn: true };
+    return attemptDelivery(upstream, { url, headers, body }, options);
   }
 }
 

@@ -29,19 +29,25 @@ interface WebhookRequest {
   readonly body: string;
 }
 
+interface AttemptOptions {
+  readonly networkPolicy: NetworkPolicy;
+  /** Aborted when the daemon shuts down. */
+  readonly signal: AbortSignal;
+  /** Whether the operator has named the address, and reads why it is refused. */
+  readonly isOwn?: boolean;
+}
+
+const ALLOWED_BY = '; see network.allow, network.deny and network.callbackPorts';
+
 /**
  * Sends a callback or an alert once, and follows no redirect.
  *
- * @param signal aborted when the daemon shuts down
  * @throws Failure `aborted` once the signal is aborted
  */
 export async function attemptDelivery(
   upstream: Upstream,
   { url, headers, body }: WebhookRequest,
-  {
-    networkPolicy,
-    signal,
-  }: { readonly networkPolicy: NetworkPolicy; readonly signal: AbortSignal },
+  { networkPolicy, signal, isOwn = false }: AttemptOptions,
 ): Promise<AttemptResult> {
   try {
     const { href } = checkPublicUrl(url, null, networkPolicy, 'callback');
@@ -60,7 +66,8 @@ export async function attemptDelivery(
     if (!(error instanceof Failure) || signal.aborted) throw error;
     // A URL that is invalid or refused will still be so at the next attempt.
     const verdict = error.type === 'invalid_request' ? 'give-up' : 'retry';
-    return { status: null, error: error.message.slice(0, MAX_ERROR_LENGTH), verdict };
+    const message = error.message + (isOwn && verdict === 'give-up' ? ALLOWED_BY : '');
+    return { status: null, error: message.slice(0, MAX_ERROR_LENGTH), verdict };
   }
 }
 

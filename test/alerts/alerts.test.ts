@@ -226,7 +226,7 @@ describe('a webhook', () => {
   });
 
   it.each([
-    ['a private address', 'http://127.0.0.1:80/', /private address/],
+    ['a private address', 'http://127.0.0.1:80/', /private address.*; see network\.allow/],
     ['cloud metadata', 'http://169.254.169.254/latest', /private address/],
     ['an odd port', 'http://8.8.8.8:22/', /port 22/],
   ])('at %s is refused without a connection, and not retried', async (_, url, reason) => {

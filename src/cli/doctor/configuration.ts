@@ -1,3 +1,6 @@
+import { failureOf } from '../../failure.ts';
+import { networkPolicyOf } from '../../upstream/network-policy.ts';
+import { checkPublicUrl } from '../../upstream/public-url.ts';
 import { configured, type Finding, failed, judged, ok, type Run, warning } from './check.ts';
 
 /** Faults in the report: a file that is no configuration has many. */
@@ -31,6 +34,13 @@ export const callbacks: Run = configured(
       findings.push(warning(text, 'Set callbacks.secretOverlap to 24h.'));
     }
     for (const { name, url } of alerts.webhooks) {
+      try {
+        checkPublicUrl(url, null, networkPolicyOf(network), 'callback');
+      } catch (error) {
+        const text = `alerts.webhooks ${name}: ${failureOf(error).message}`;
+        findings.push(failed(text, 'Add it to network.allow, or its port to callbackPorts there.'));
+        continue;
+      }
       const { protocol, hostname } = new URL(url);
       const isOpen = protocol === 'http:' && !LOCAL.test(hostname);
       const text = `alerts.webhooks ${name}: signed, ${isOpen ? 'over http: others can read it' : 'and private'}`;
