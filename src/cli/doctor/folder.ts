@@ -18,11 +18,7 @@ import {
 
 const NOT_YET = 'the data folder does not exist yet; the first start makes it';
 
-const isThere = (path: string) =>
-  stat(path).then(
-    () => true,
-    () => false,
-  );
+const isThere = async (path: string) => (await stat(path).catch(() => null)) !== null;
 
 /** The data folder, or the nearest folder above it in which it will be made. */
 async function existing(dataDir: string): Promise<string> {
@@ -30,11 +26,16 @@ async function existing(dataDir: string): Promise<string> {
   return parent === dataDir || (await isThere(dataDir)) ? dataDir : existing(parent);
 }
 
+const AS_ITS_USER = 'Run sudo -u USER oriel doctor, with the user of the daemon.';
+
 /** Files that hold keys, below the data folder. */
 const PRIVATE = ['first-key', 'admin.json'];
 
 export const permissions: Run = async ({ dataDir, config, daemon }) => {
   const findings: Finding[] = [];
+  const refusal = await foreign({ dataDir });
+  // Root may read all files.
+  if (refusal !== null && process.getuid?.() !== 0) return failed(refusal, AS_ITS_USER);
   for (const found of await checkDataFolder(dataDir)) {
     findings.push(warning(found, 'Give it to the user of the daemon alone: chown, chmod go-w.'));
   }

@@ -4,6 +4,7 @@ import { totalmem } from 'node:os';
 import { performance } from 'node:perf_hooks';
 import * as v from 'valibot';
 import { isRemote } from '../../config/providers/provider-kinds.ts';
+import { valueOr } from '../../flow.ts';
 import { defaultMaxConnections, descriptorLimit } from '../../http/transport/connections.ts';
 import { DEFAULT_LIMITS } from '../../images/limits.ts';
 import { isProgramFormat } from '../../images/program-formats.ts';
@@ -93,13 +94,11 @@ export const descriptors: Run = async ({ daemon, config }) => {
 
 /** The limit of the control group of another process; infinite without one. */
 function memoryOf(pid: number): number {
-  try {
+  return valueOr(() => {
     const [, path] = /^0::(.*)$/m.exec(readFileSync(`/proc/${pid}/cgroup`, 'utf8'))!;
     const limit = Number(readFileSync(`/sys/fs/cgroup${path}/memory.max`, 'utf8'));
     return Number.isNaN(limit) ? Number.POSITIVE_INFINITY : limit;
-  } catch {
-    return Number.POSITIVE_INFINITY;
-  }
+  }, Number.POSITIVE_INFINITY);
 }
 
 /** Bytes with which a daemon starts, and serves text and small images. */

@@ -14,12 +14,17 @@ const ENTER = 'Set what is missing in the environment, or enter it by oriel prov
 const SLOW_MS = 10_000;
 
 export const providers: Run = async (examined) => {
-  const listed = await examined.inCatalog(adminCommand('providers', 'list'));
+  const list = adminCommand('providers', 'list');
+  const listed = await examined.inCatalog(list);
   if (isFinding(listed)) return listed;
   const { providers: all } = listed as { readonly providers: readonly ProviderRecord[] };
   const own = all.filter(({ place }) => place !== 'the sandbox');
   const names = [...new Set(own.map(({ name }) => name))];
-  if (names.length === 0) return skipped('there are none but the sandbox');
+  if (names.length === 0) {
+    // Where the store cannot be read, it may have some.
+    const stored = await examined.inStore(list).catch(({ message }: Failure) => skipped(message));
+    return isFinding(stored) ? stored : skipped('there are none but the sandbox');
+  }
   const findings: Finding[] = [];
   for (let from = 0; from < names.length; from += AT_ONCE) {
     const group = names.slice(from, from + AT_ONCE);
