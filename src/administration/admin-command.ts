@@ -18,11 +18,21 @@ export const GROUPS = {
   store: 'Check the store',
 } as const;
 
+/** How a column of a table is narrowed on a terminal that is too narrow. */
+export interface Column {
+  /** Least width in columns of the terminal; by default the column is not narrowed. */
+  readonly minWidth?: number;
+  /** Order in which columns are left out where narrowing does not suffice, the lowest first. */
+  readonly dropOrder?: number;
+  /** Shortens its texts to so many columns of the terminal; by default the middle is cut out. */
+  readonly cut?: (text: string, columns: number) => string;
+}
+
 export interface AdminTable {
   /** The titles are the first row. */
   readonly rows: readonly (readonly string[])[];
-  /** How columns are narrowed on a terminal; without it long rows wrap. */
-  readonly columns?: readonly { readonly minWidth?: number; readonly dropOrder?: number }[];
+  /** Without it long rows wrap. */
+  readonly columns?: readonly Column[];
 }
 
 /** A result as a terminal shows it. */

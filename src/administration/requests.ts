@@ -9,7 +9,7 @@ import { defineAdminCommand } from './admin-command.ts';
 import { accountReference, keyReference, pastTime } from './fields.ts';
 import { accountIdOf, requireKey } from './find.ts';
 import { ownerConditions, ownerFilter } from './request-records.ts';
-import { tableOf, timeOf } from './tables.ts';
+import { ID_COLUMN, tableOf, timeOf, withoutEnd } from './tables.ts';
 
 /** Requests of one page of the command line. */
 const MAX_PAGE = 10_000;
@@ -21,19 +21,19 @@ const requestId = (description: string) =>
 
 /** Requests as rows of a terminal. */
 export const requestTable = tableOf<RequestRecord>({
-  'ENDED (UTC)': [({ ended }) => timeOf(ended), {}],
+  'ENDED (UTC)': [({ ended }) => timeOf(ended), { minWidth: 14, cut: (time) => time.slice(5) }],
   STATUS: [
     ({ status, error }) => `${status} ${error?.code ?? error?.type ?? ''}`.trim(),
-    { minWidth: 3 },
+    { minWidth: 7, cut: withoutEnd },
   ],
   ACCOUNT: [({ account }) => account?.name ?? '-', { minWidth: 6 }],
-  MODEL: [({ model, route }) => model ?? route, { minWidth: 8 }],
-  PROVIDER: [({ provider }) => provider ?? '-', { minWidth: 6, dropOrder: 1 }],
-  TOOK: [({ latency_ms: latency }) => `${latency} ms`, { dropOrder: 2 }],
+  MODEL: [({ model, route }) => model ?? route, { minWidth: 12 }],
+  PROVIDER: [({ provider }) => provider ?? '-', { minWidth: 6, dropOrder: 2 }],
+  TOOK: [({ latency_ms: latency }) => `${latency} ms`, { dropOrder: 3 }],
   IN: [({ input_tokens: input }) => String(input ?? '-'), { dropOrder: 0 }],
-  OUT: [({ output_tokens: output }) => String(output ?? '-'), { dropOrder: 3 }],
+  OUT: [({ output_tokens: output }) => String(output ?? '-'), { dropOrder: 1 }],
   CREDITS: [({ credits }) => (credits === null ? '-' : decimal(credits)), { dropOrder: 4 }],
-  ID: [({ id }) => id, {}],
+  ID: [({ id }) => id, ID_COLUMN],
 });
 
 export const listRequests = defineAdminCommand({
@@ -59,6 +59,10 @@ export const listRequests = defineAdminCommand({
 async function requireRequest(store: Store, id: string) {
   const found = await store.requests.find(id);
   if (found !== undefined) return found;
+  if (id.length < ID_COLUMN.minWidth!) throw noRequest(id);
+  const { records } = await store.requests.query({ text: id }, { limit: MAX_PAGE });
+  const [one, other] = records.filter((record) => record.id.startsWith(id));
+  if (one && !other) return one;
   throw noRequest(id);
 }
 
@@ -72,7 +76,9 @@ const showRequest = defineAdminCommand({
   name: 'show',
   summary: 'Show a request: its attempts at providers, tokens, cost, and bodies if they were kept',
   positionals: ['id'],
-  options: v.strictObject({ id: requestId('id of the request, as in x-request-id') }),
+  options: v.strictObject({
+    id: requestId('id of the request, as in x-request-id, or the beginning of it'),
+  }),
   examples: [],
   run: async (store, { id }) => {
     const found = await requireRequest(store, id);

@@ -1,5 +1,5 @@
 import { decimal } from '../store/credits.ts';
-import type { AdminTable } from './admin-command.ts';
+import type { AdminTable, Column } from './admin-command.ts';
 import type { AccountRecord, KeyRecord, NodeRecord, TeamRecord } from './records.ts';
 
 /** Tables show the day; `--json` prints the time as well. */
@@ -11,11 +11,14 @@ export const timeOf = (seconds: number) =>
 
 /** The text of each cell by the title of its column. Columns with `dropOrder` are left out of a narrow terminal. */
 type Columns<Item> = Readonly<
-  Record<
-    string,
-    readonly [text: (item: Item) => string, width: NonNullable<AdminTable['columns']>[number]]
-  >
+  Record<string, readonly [text: (item: Item) => string, width: Column]>
 >;
+
+/** A column of identifiers of which commands take the beginning too. */
+export const ID_COLUMN: Column = { minWidth: 12, cut: (text, columns) => text.slice(0, columns) };
+
+/** Cuts the end of a text off. */
+export const withoutEnd = (text: string, columns: number) => `${text.slice(0, columns - 1)}…`;
 
 export const tableOf =
   <Item>(columns: Columns<Item>) =>
@@ -59,23 +62,22 @@ export const teamTable = tableOf<TeamRecord>({
   KEYS: [({ keys }) => String(keys), { dropOrder: 3 }],
   SPENT: [({ spent }) => decimal(spent), { dropOrder: 5 }],
   RESERVED: [({ reserved }) => decimal(reserved), { dropOrder: 2 }],
-  'BUDGET LEFT': [budgetText, { minWidth: 8, dropOrder: 4 }],
-  LIMITS: [limitText, { minWidth: 8, dropOrder: 1 }],
+  'BUDGET LEFT': [budgetText, { minWidth: 8, dropOrder: 4, cut: withoutEnd }],
+  LIMITS: [limitText, { minWidth: 8, dropOrder: 1, cut: withoutEnd }],
   CREATED: [({ createdAt }) => day(createdAt), { dropOrder: 1 }],
   ID: [({ id }) => id, { dropOrder: 0 }],
 });
 
 export const keyTable = tableOf<KeyRecord>({
-  // Whole, since commands ask for it.
-  ID: [({ id }) => id, {}],
+  ID: [({ id }) => id, ID_COLUMN],
   ACCOUNT: [({ account }) => account, { minWidth: 8, dropOrder: 6 }],
   NAME: [({ name }) => name, { minWidth: 8 }],
-  TEAM: [({ team }) => team ?? '-', { minWidth: 8, dropOrder: 2 }],
-  KEY: [({ hint }) => hint, { dropOrder: 3 }],
+  TEAM: [({ team }) => team ?? '-', { minWidth: 8, dropOrder: 1 }],
+  KEY: [({ hint }) => hint, { dropOrder: 2 }],
   STATUS: [({ status }) => status, { dropOrder: 7 }],
-  EXPIRES: [({ expiresAt }) => day(expiresAt), { dropOrder: 4 }],
-  LIMITS: [limitText, { minWidth: 8, dropOrder: 1 }],
-  'BUDGET LEFT': [budgetText, { minWidth: 8, dropOrder: 5 }],
+  EXPIRES: [({ expiresAt }) => day(expiresAt), { dropOrder: 3 }],
+  LIMITS: [limitText, { minWidth: 8, dropOrder: 4, cut: withoutEnd }],
+  'BUDGET LEFT': [budgetText, { minWidth: 8, dropOrder: 5, cut: withoutEnd }],
   MODELS: [({ models }) => models?.join(', ') ?? 'all', { minWidth: 8, dropOrder: 0 }],
 });
 

@@ -1,3 +1,4 @@
+import type { Column } from '../../administration/admin-command.ts';
 import type { Search } from '../../images/output.ts';
 import type {
   CodedMessage,
@@ -6,7 +7,7 @@ import type {
 } from '../../operations/batch/batch-record.ts';
 import { printable } from '../../operations/batch/filename.ts';
 import type { Operation } from '../../operations/definition/operation.ts';
-import { type Cell, type Column, nameCell, Table } from '../terminal/table.ts';
+import { type Cell, nameCell, Table } from '../terminal/table.ts';
 import { colourDepth, humanBytes, humanChange, swatch } from '../terminal/terminal.ts';
 import { cutEnd, textWidth } from '../terminal/text-width.ts';
 import type { Report } from './report.ts';

@@ -1,3 +1,4 @@
+import type { Column } from '../../administration/admin-command.ts';
 import { printable } from '../../operations/batch/filename.ts';
 import { inert, print } from './terminal.ts';
 import { cutEnd, cutMiddle, textWidth, wrapped } from './text-width.ts';
@@ -14,16 +15,8 @@ export interface Cell {
 }
 
 /** A name, which is shortened in its middle: both its ends tell it apart from others. */
-export function nameCell(text: string): Cell {
-  return { text, cut: (columns, share) => cutMiddle(text, columns, share) };
-}
-
-/** How a column of a table is narrowed on a terminal that is too narrow. */
-export interface Column {
-  /** Least width in columns of the terminal; by default the column is not narrowed. */
-  readonly minWidth?: number;
-  /** Order in which columns are left out where narrowing does not suffice, the lowest first. */
-  readonly dropOrder?: number;
+export function nameCell(text: string, cut: typeof cutMiddle = cutMiddle): Cell {
+  return { text, cut: (columns, share) => cut(text, columns, share) };
 }
 
 /** The cell of an item by the title of each column. */
@@ -51,7 +44,9 @@ export async function printRows(
   const table = new Table(columns, write);
   for (const row of rows) {
     await table.add(
-      row.map((cell) => (typeof cell === 'string' ? nameCell(printable(cell)) : cell)),
+      row.map((cell, index) =>
+        typeof cell === 'string' ? nameCell(printable(cell), columns?.[index]?.cut) : cell,
+      ),
     );
   }
   await table.flush();
