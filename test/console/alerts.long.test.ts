@@ -34,6 +34,7 @@ describeConsole(
       await page.reload();
       const row = page.getByRole('link', { name: message });
       expect(await row.getAttribute('href')).toBe(link.slice(link.indexOf('/console/')));
+      await page.getByRole('rowheader', { name: /ago|now/ }).waitFor();
       await check(page, 'alerts');
       await row.click();
       await page.getByRole('heading', { name: 'Accounts & keys' }).waitFor();

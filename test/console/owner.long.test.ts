@@ -179,6 +179,8 @@ describeConsole(
       await page.getByText('All of these have their default.').waitFor();
       await page.getByLabel('With defaults').check();
       await page.getByRole('row', { name: /^limits\.paid\.rpm \d+ default$/ }).waitFor();
+      await page.getByLabel('Find').fill('backup.to');
+      await page.getByRole('row', { name: /^backup\.to not set$/ }).waitFor();
       const file = join(daemon().data, 'oriel.yaml');
       const source = readFileSync(file, 'utf8');
       writeFileSync(file, '\nserver: { prt: 1 }\n');

@@ -22,6 +22,9 @@ describeConsole('the view of usage', ({ open, post, createKey, check }) => {
     const page = await open('usage');
     await page.getByRole('rowheader', { name: 'sandbox-chat' }).waitFor();
     await page.locator('.chart svg').waitFor();
+    const edge = (await page.locator('.chart svg').boundingBox())!.x;
+    const texts = await page.locator('.chart svg text').all();
+    for (const text of texts) expect((await text.boundingBox())!.x).toBeGreaterThanOrEqual(edge);
     await check(page, 'usage');
     await page.getByLabel('By', { exact: true }).selectOption('key');
     await page.getByRole('columnheader', { name: 'API key' }).waitFor();

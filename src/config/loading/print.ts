@@ -3,7 +3,7 @@ import type * as v from 'valibot';
 import { stringify } from 'yaml';
 import { formatPath, redactUrl } from '../../schema/faults.ts';
 import { describeField, metadataOf } from '../../schema/fields.ts';
-import { childrenOf, type Path, valueAt, walk } from '../../schema/walk.ts';
+import { childrenOf, declaredProperties, type Path, valueAt, walk } from '../../schema/walk.ts';
 import { type Config, configSchema } from '../settings/schema.ts';
 import type { Document } from '../yaml/document.ts';
 import { editorSchema } from '../yaml/editor-schema.ts';
@@ -50,6 +50,16 @@ export function effectiveSettingsOf(
 ): Readonly<Record<string, unknown>> {
   const whole = effective(configSchema, value, [], document) as Record<string, unknown>;
   return { ...whole, dataDir, cassettes: { ...cassettes } };
+}
+
+/** The settings without a value and a default, by their paths. */
+export function unsetIn(settings: Readonly<Record<string, unknown>>): string[] {
+  return declaredProperties(configSchema)
+    .filter(({ path, schema }) => {
+      const isSection = 'entries' in (childrenOf(schema, undefined) ?? {});
+      return !isSection && valueAt(settings, path) === undefined;
+    })
+    .map(({ path }) => formatPath(path));
 }
 
 /** Settings that flags of the command line may replace. */

@@ -16,6 +16,7 @@ const configurationShape = v.object({
     v.record(v.string(), v.unknown()),
     'as `oriel config print --json`: with defaults, and with secrets as ***',
   ),
+  unset: field(v.array(v.string()), 'settings that have neither a value nor a default'),
   sources: field(
     v.record(v.string(), v.string()),
     'where values come from, by the paths of settings: `oriel.yaml:12`, `$NAME` for environment variables, `command line`; ' +
@@ -67,7 +68,7 @@ export function configurationRoute(server: FastifyInstance, context: AppContext)
 }
 
 async function answerOf(context: AppContext): Promise<ConfigurationAnswer> {
-  const { effectiveSettingsOf, sourcesOf } = await import('../../config/loading/print.ts');
+  const { effectiveSettingsOf, sourcesOf, unsetIn } = await import('../../config/loading/print.ts');
   const { loaded, readAt, atRestart, refused } = context.configuration;
   const { config } = context;
   const settings = effectiveSettingsOf(loaded, config);
@@ -85,6 +86,7 @@ async function answerOf(context: AppContext): Promise<ConfigurationAnswer> {
       log: { ...log, format: config.log.format },
       ...(secretKeyFile !== undefined && { secretKeyFile }),
     },
+    unset: unsetIn(settings),
     sources: { ...sourcesOf(loaded, config) },
     warnings: [...loaded.warnings],
     at_restart: [...atRestart],

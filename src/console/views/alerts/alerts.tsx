@@ -6,11 +6,11 @@ import { useAction } from '../../api/action.ts';
 import { sendJson } from '../../api/request.ts';
 import { useJson, useRefresh } from '../../api/resource.ts';
 import { Button } from '../../components/button.tsx';
-import { formatTime } from '../../components/format.ts';
 import { PagedTable } from '../../components/list.tsx';
 import { Link } from '../../components/navigation.tsx';
 import { FromProgram } from '../../components/snippets.tsx';
 import { Empty, ErrorState } from '../../components/states.tsx';
+import { Time } from '../../components/time.tsx';
 import type { Outcome } from '../accounts/lists.ts';
 
 const LIST = 'v1/admin/alerts/list?limit=200';
@@ -69,7 +69,7 @@ export default function Alerts() {
         }
         keyOf={({ id }) => id}
         columns={[
-          ['Time', ({ at }) => formatTime(at)],
+          ['Time', ({ at }) => <Time at={at} />],
           ['What', ({ type }) => <code>{type}</code>],
           ['Message', ({ message, link }) => <Link to={placeOf(link)}>{message}</Link>, 'wide'],
         ]}

@@ -101,10 +101,11 @@ interface Setting {
 
 /** Settings with where they come from. Values of the default are left out at first. */
 function SettingsTable({ configuration }: { readonly configuration: ConfigurationAnswer }) {
-  const { settings, sources } = configuration;
+  const { settings, sources, unset } = configuration;
   const [text, setText] = useState('');
   const [hasDefaults, setDefaults] = useState(false);
-  const all = partsOf(settings, '').map((part) => ({ ...part, source: sources[part.path] }));
+  const parts = [...partsOf(settings, ''), ...unset.map((path) => ({ path, value: undefined }))];
+  const all = parts.map((part) => ({ ...part, source: sources[part.path] }));
   const shown = all.filter(
     ({ path, source }) =>
       (hasDefaults || source !== undefined) && path.toLowerCase().includes(text.toLowerCase()),
@@ -130,7 +131,12 @@ function SettingsTable({ configuration }: { readonly configuration: Configuratio
           columns={[
             ['Setting', ({ path }) => <code>{path}</code>],
             ['Value', ({ value }) => textOf(value), 'wide'],
-            ['Comes from', ({ source = 'default' }) => <span class="muted">{source}</span>],
+            [
+              'Comes from',
+              ({ value, source = value === undefined ? 'not set' : 'default' }) => (
+                <span class="muted">{source}</span>
+              ),
+            ],
           ]}
         />
       )}
@@ -147,7 +153,7 @@ function partsOf(value: unknown, path: string): readonly Omit<Setting, 'source'>
   );
 }
 
-function textOf(value: unknown): string {
+function textOf(value: unknown): string | undefined {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
