@@ -3,7 +3,7 @@ import { indexFrom, nearby } from './negation.ts';
 import { type Person, peopleOf } from './people.ts';
 import { readingsOfText } from './readings.ts';
 import { canViolate, type TermClass } from './terms.ts';
-import { type Violation, violationsOf } from './violations.ts';
+import { type Reading, type Violation, violationsOf } from './violations.ts';
 import { type Word, wordsOf } from './words.ts';
 
 /** Findings of the rules in a text. */
@@ -37,7 +37,8 @@ function isReadingRefused(reading: string): boolean {
   if (!hasViolatingTerm(hits)) return false;
   const people = peopleOf(words, hits);
   if (!people.some(({ isMinor }) => isMinor)) return false;
-  return combinesWithMinor(words, hits, people, violationsOf(words, hits, people));
+  const found = { words, hits, people };
+  return combinesWithMinor(found, violationsOf(found));
 }
 
 /** Checks a text against all rules. */
@@ -55,10 +56,10 @@ function readingVerdict(reading: string): Verdict {
   const hits = findHits(words);
   const classes = new Set(hits.classes);
   if (!hasViolatingTerm(hits)) return { isOfMinor: false, isSexual: false, classes };
-  const people = peopleOf(words, hits);
-  const violations = violationsOf(words, hits, people);
+  const found = { words, hits, people: peopleOf(words, hits) };
+  const violations = violationsOf(found);
   return {
-    isOfMinor: combinesWithMinor(words, hits, people, violations),
+    isOfMinor: combinesWithMinor(found, violations),
     isSexual: violations.some(({ isOfBody }) => !isOfBody),
     classes,
   };
@@ -71,9 +72,7 @@ function hasViolatingTerm(hits: Hits): boolean {
 
 /** Whether a violation belongs to a minor. */
 function combinesWithMinor(
-  words: readonly Word[],
-  hits: Hits,
-  people: readonly Person[],
+  { words, hits, people }: Reading,
   violations: readonly Violation[],
 ): boolean {
   if (violations.length === 0 || !people.some(({ isMinor }) => isMinor)) return false;

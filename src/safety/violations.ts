@@ -4,6 +4,13 @@ import type { Person } from './people.ts';
 import { EXPLICIT, type TermClass } from './terms.ts';
 import type { Word } from './words.ts';
 
+/** What the rules know of one reading of a prompt. */
+export interface Reading {
+  readonly words: readonly Word[];
+  readonly hits: Hits;
+  readonly people: readonly Person[];
+}
+
 /** Content that a prompt must not combine with a minor. */
 export interface Violation {
   readonly start: number;
@@ -25,11 +32,8 @@ const EXPOSING: ReadonlySet<TermClass> = new Set<TermClass>(['exposure', 'emphas
 const AREAS: ReadonlySet<TermClass> = new Set<TermClass>(['area', 'soft']);
 
 /** The violations of a prompt that neither a negation nor a context excuses. */
-export function violationsOf(
-  words: readonly Word[],
-  hits: Hits,
-  people: readonly Person[],
-): Violation[] {
+export function violationsOf(reading: Reading): Violation[] {
+  const { words, hits } = reading;
   const negated = negatedWords(words, hits);
   const violations: Violation[] = [];
   for (const hit of hits.ofAny(EXPLICIT)) {
@@ -37,8 +41,8 @@ export function violationsOf(
     const { sentence } = words[hit.start]!;
     const has = (context: TermClass) => hits.isInSentence(context, sentence);
     if (hit.termClass === 'nudity') {
-      if (isArt(words, hit, hits, people)) continue;
-      if (has('birth') && isOfNewborn(words, hit, hits, people)) continue;
+      if (isArt(reading, hit)) continue;
+      if (has('birth') && isOfNewborn(reading, hit)) continue;
     }
     if (hit.termClass === 'private') {
       const isShown = has('exposure') || has('emphasis');
@@ -110,12 +114,7 @@ function isTag(words: readonly Word[], at: number): boolean {
 }
 
 /** Whether every minor of the sentence is a newborn. */
-function isOfNewborn(
-  words: readonly Word[],
-  nudity: Hit,
-  hits: Hits,
-  people: readonly Person[],
-): boolean {
+function isOfNewborn({ words, hits, people }: Reading, nudity: Hit): boolean {
   const { sentence } = words[nudity.start]!;
   const newborns = new Set(
     nearby(hits.of('newborn'), nudity.start, BIRTH_REACH).map(({ start }) => start),
@@ -130,12 +129,7 @@ function isOfNewborn(
 }
 
 /** Whether the nudity is that of a statue or painting that shows no minor. */
-function isArt(
-  words: readonly Word[],
-  nudity: Hit,
-  hits: Hits,
-  people: readonly Person[],
-): boolean {
+function isArt({ words, hits, people }: Reading, nudity: Hit): boolean {
   const { sentence } = words[nudity.start]!;
   return nearby(hits.of('art'), nudity.start, ART_REACH + 1).some((art) => {
     if (words[art.start]!.sentence !== sentence) return false;
