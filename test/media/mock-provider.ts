@@ -1,5 +1,6 @@
 import { createServer, type ServerResponse } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
+import { valueOr } from '../../src/flow.ts';
 import { openServer } from '../fixtures/open-server.ts';
 import { answerAs, type Interface, newShop, type Shop } from './mock-answers.ts';
 import type { Answer, Jobs, Received, ReceivedPart } from './mock-request.ts';
@@ -182,11 +183,7 @@ function typeOf(body: Answer['body']): string {
 }
 
 function parse(body: Buffer): unknown {
-  try {
-    return JSON.parse(body.toString());
-  } catch {
-    return null;
-  }
+  return valueOr(() => JSON.parse(body.toString()), null);
 }
 
 /** Read by the platform's own parser, so that a form which it refuses fails its test. */

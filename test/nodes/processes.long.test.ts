@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { request as httpRequest } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, it } from 'vitest';
+import { valueOr } from '../../src/flow.ts';
 import { OWNER_KEY, startDaemon, type TestDaemon } from '../daemon.ts';
 import { describeWithPostgres } from '../engines/postgres.ts';
 import { SocketClient } from '../http/sockets/socket-client.ts';
@@ -126,11 +127,7 @@ describeWithPostgres('several processes', (server) => {
     const orphans = childrenOf(daemon);
     await daemon.stop('SIGKILL');
     const isRunning = (pid: number) => {
-      try {
-        return process.kill(pid, 0);
-      } catch {
-        return false;
-      }
+      return valueOr(() => process.kill(pid, 0), false);
     };
     await expect.poll(() => orphans.filter(isRunning), { timeout: 15_000 }).toEqual([]);
   });

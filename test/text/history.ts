@@ -9,6 +9,16 @@ interface Words {
   readonly answered: (answer: Answer) => readonly unknown[];
 }
 
+/** The events of a stream, as they were when they came: clients change them later. */
+export async function eventsIn(stream: Promise<unknown> | AsyncIterable<unknown>) {
+  // biome-ignore lint/suspicious/noExplicitAny: fields that the clients' types do not have
+  const events: any[] = [];
+  for await (const event of (await stream) as AsyncIterable<unknown>) {
+    events.push(structuredClone(event));
+  }
+  return events;
+}
+
 /** A conversation whose client keeps its history. */
 export function talkWith({ user, results, ask, answered }: Words, settings: Settings): Talk {
   const history: unknown[] = [];

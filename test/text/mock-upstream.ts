@@ -5,6 +5,7 @@ import {
   type ServerResponse,
 } from 'node:http';
 import { setTimeout as delay, setImmediate as turn } from 'node:timers/promises';
+import { valueOr } from '../../src/flow.ts';
 import { openServer } from '../fixtures/open-server.ts';
 import { countFault, embedFault, geminiFault } from './gemini/gemini-rules.ts';
 import { GEMINI_ERROR, geminiAnswer, geminiFrames } from './gemini/render-gemini.ts';
@@ -172,11 +173,7 @@ export async function startMockUpstream(admit: Admit = byPath): Promise<MockUpst
 }
 
 function parse(text: string): Body {
-  try {
-    return JSON.parse(text) as Body;
-  } catch {
-    return {};
-  }
+  return valueOr(() => JSON.parse(text) as Body, {});
 }
 
 async function play(

@@ -1,4 +1,5 @@
 import { describe, expect, it, test } from 'vitest';
+import { valueOr } from '../../src/flow.ts';
 import { outsideFolder, SKIPPED } from '../outside-material.ts';
 import { STOPS } from './conversation.ts';
 import { DIALECTS, modelTo, sharedGateway } from './gateway-daemon.ts';
@@ -27,11 +28,7 @@ interface Recording {
 
 /** Parses a line; one recording has lines that are not JSON, of which the type and the text are kept. */
 function parse(line: string): Loose {
-  try {
-    return JSON.parse(line);
-  } catch {
-    return { type: /"type":"([^"]+)"/.exec(line)![1], broken: line };
-  }
+  return valueOr(() => JSON.parse(line), { type: /"type":"([^"]+)"/.exec(line)![1], broken: line });
 }
 
 /** Splits a file that has several streams. */

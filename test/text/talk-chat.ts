@@ -1,6 +1,6 @@
 import OpenAI from 'openai';
 import type { Access, Answer, Content, Mode, Settings, Talk } from './conversation.ts';
-import { talkWith } from './history.ts';
+import { eventsIn, talkWith } from './history.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: fields that the client's types do not have
 type Loose = any;
@@ -64,15 +64,11 @@ async function ask(client: OpenAI, parameters: Loose, mode: Mode): Promise<Answe
   }
   const streamed = { stream_options: { include_usage: true }, ...parameters, stream: true };
   if (mode === 'events') {
-    const events: Loose[] = [];
-    for await (const chunk of (await client.chat.completions.create(streamed)) as Loose) {
-      events.push(chunk);
-    }
+    const events = await eventsIn(client.chat.completions.create(streamed));
     return read(accumulate(events), events);
   }
   const stream = client.chat.completions.stream(streamed);
-  const events: Loose[] = [];
-  for await (const chunk of stream) events.push(chunk);
+  const events = await eventsIn(stream);
   const final = (await stream.finalChatCompletion()) as Loose;
   // The client's accumulator keeps the last delta of fields that it does not know, such as reasoning.
   accumulate(events).choices.forEach(({ message }: Loose, index: number) => {

@@ -1,6 +1,6 @@
 import Anthropic from '@anthropic-ai/sdk';
 import type { Access, Answer, Content, Mode, Settings, Talk } from './conversation.ts';
-import { talkWith } from './history.ts';
+import { eventsIn, talkWith } from './history.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: fields that the client's types do not have
 type Loose = any;
@@ -74,18 +74,12 @@ async function ask(client: Anthropic, parameters: Loose, mode: Mode): Promise<An
   if (mode === 'whole') {
     return read(await client.messages.create({ ...parameters, stream: false }), []);
   }
-  const events: Loose[] = [];
   if (mode === 'events') {
-    for await (const event of (await client.messages.create({
-      ...parameters,
-      stream: true,
-    })) as Loose) {
-      events.push(structuredClone(event));
-    }
+    const events = await eventsIn(client.messages.create({ ...parameters, stream: true }));
     return read(accumulate(events), events);
   }
   const stream = client.messages.stream(parameters);
-  for await (const event of stream) events.push(structuredClone(event));
+  const events = await eventsIn(stream);
   return read(await stream.finalMessage(), events);
 }
 

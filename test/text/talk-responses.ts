@@ -1,6 +1,6 @@
 import OpenAI from 'openai';
 import type { Access, Answer, Content, Mode, Settings, Talk } from './conversation.ts';
-import { talkWith } from './history.ts';
+import { eventsIn, talkWith } from './history.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: fields that the client's types do not have
 type Loose = any;
@@ -58,14 +58,8 @@ async function ask(client: OpenAI, parameters: Loose, mode: Mode): Promise<Answe
   if (mode === 'whole') {
     return read(await client.responses.create({ ...parameters, stream: false }), []);
   }
-  const events: Loose[] = [];
   if (mode === 'events') {
-    for await (const event of (await client.responses.create({
-      ...parameters,
-      stream: true,
-    })) as Loose) {
-      events.push(event);
-    }
+    const events = await eventsIn(client.responses.create({ ...parameters, stream: true }));
     const last = events.at(-1);
     if (last?.response === undefined) {
       throw new Error(`the stream ended with ${JSON.stringify(last)}`);
@@ -73,7 +67,7 @@ async function ask(client: OpenAI, parameters: Loose, mode: Mode): Promise<Answe
     return read(last.response, events);
   }
   const stream = client.responses.stream({ ...parameters, stream: true });
-  for await (const event of stream) events.push(event);
+  const events = await eventsIn(stream);
   return read(await stream.finalResponse(), events);
 }
 

@@ -1,3 +1,4 @@
+import { valueOr } from '../../src/flow.ts';
 import { type Answer, jsonOf } from './client.ts';
 
 const TYPES = new Set([
@@ -97,11 +98,7 @@ export function eventsOf(text: string): StreamEvent[] | null {
 
 function parsed(data: string): unknown {
   if (data === '[DONE]') return data;
-  try {
-    return JSON.parse(data);
-  } catch {
-    return undefined;
-  }
+  return valueOr(() => JSON.parse(data), undefined);
 }
 
 /** End of a stream: complete, with its format's error event, or neither. */

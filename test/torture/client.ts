@@ -1,4 +1,5 @@
 import { Agent, request as httpRequest, type IncomingHttpHeaders } from 'node:http';
+import { valueOr } from '../../src/flow.ts';
 
 export interface Outgoing {
   readonly method?: string;
@@ -110,11 +111,7 @@ function once(base: string, outgoing: Outgoing): Promise<Answer> {
 }
 
 export function jsonOf(answer: Answer): unknown {
-  try {
-    return JSON.parse(answer.body.toString());
-  } catch {
-    return undefined;
-  }
+  return valueOr(() => JSON.parse(answer.body.toString()), undefined);
 }
 
 export interface FormPart {

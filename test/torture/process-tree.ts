@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
+import { valueOr } from '../../src/flow.ts';
 
 const PAGE = 4096;
 
@@ -26,20 +27,15 @@ export function residentBytes(pid: number): number {
 }
 
 function resident(pid: number): number {
-  try {
-    return Number(readFileSync(`/proc/${pid}/statm`, 'latin1').split(' ')[1]) * PAGE;
-  } catch {
-    return 0;
-  }
+  return valueOr(
+    () => Number(readFileSync(`/proc/${pid}/statm`, 'latin1').split(' ')[1]) * PAGE,
+    0,
+  );
 }
 
 /** Open descriptors of a process. */
 export function descriptors(pid: number): number {
-  try {
-    return readdirSync(`/proc/${pid}/fd`).length;
-  } catch {
-    return 0;
-  }
+  return valueOr(() => readdirSync(`/proc/${pid}/fd`).length, 0);
 }
 
 /** Samples the peak memory and descriptors of a process, which may be replaced by another. */

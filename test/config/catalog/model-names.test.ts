@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { findModel, publishModel, publishModels } from '../../../src/config/catalog/catalog.ts';
 import { upstreamModelOf } from '../../../src/config/catalog/model-names.ts';
 import type { Config } from '../../../src/config/settings/schema.ts';
+import { valueOr } from '../../../src/flow.ts';
 import { matchesPattern } from '../../../src/schema/pattern.ts';
 import { faultsOf } from '../configuration.ts';
 
@@ -103,11 +104,7 @@ describe("a key's list of models", () => {
     fc.assert(
       fc.property(fc.subarray(ITEMS), (allowed) => {
         const can = (name: string) => {
-          try {
-            return findModel(config, name, allowed).model !== undefined;
-          } catch {
-            return false;
-          }
+          return valueOr(() => findModel(config, name, allowed).model !== undefined, false);
         };
         expect(can('opus')).toBe(can('claude-opus'));
         expect(can('gpt-opus')).toBe(can('claude-opus'));

@@ -52,6 +52,9 @@ async function newKey(name: string, options: object = {}): Promise<string> {
 const chat = { model: 'sandbox-chat', messages: [{ role: 'user', content: 'Hi' }] };
 const own = { 'sec-fetch-site': 'same-origin' };
 
+const chatWith = (cookie: string, headers: Readonly<Record<string, string>>) =>
+  ask('/v1/chat/completions', { cookie, method: 'POST', headers, body: chat });
+
 describe('POST /v1/session', () => {
   it('sets a cookie for scripts and other sites to see nothing of', async () => {
     const response = await signIn();
@@ -128,12 +131,7 @@ describe('a session', () => {
     expect(data.map(({ id }) => id)).toEqual(['sandbox-chat']);
     // Pages have a limit of their own.
     expect(list.headers.get('x-ratelimit-limit-requests')).toBe('1200');
-    const answer = await ask('/v1/chat/completions', {
-      cookie,
-      method: 'POST',
-      headers: own,
-      body: chat,
-    });
+    const answer = await chatWith(cookie, own);
     expect(answer.status).toBe(200);
     await answer.text();
     const usage = await ask('/v1/admin/usage', { cookie });
@@ -153,12 +151,7 @@ describe('a session', () => {
     ['no known origin', {}, 403],
   ])('sends a request that changes something for %s', async (_, headers, status) => {
     const cookie = await cookieOf();
-    const response = await ask('/v1/chat/completions', {
-      cookie,
-      method: 'POST',
-      headers,
-      body: chat,
-    });
+    const response = await chatWith(cookie, headers);
     if (status === 200) await response.text();
     else expect(await codeOf(response)).toBe('cross_origin_session');
     expect(response.status).toBe(status);
@@ -167,12 +160,7 @@ describe('a session', () => {
   it('accepts the origin that Host names', async () => {
     const cookie = await cookieOf();
     const headers = { origin: daemon().url };
-    const response = await ask('/v1/chat/completions', {
-      cookie,
-      method: 'POST',
-      headers,
-      body: chat,
-    });
+    const response = await chatWith(cookie, headers);
     expect(response.status).toBe(200);
     await response.text();
   });

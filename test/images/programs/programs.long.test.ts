@@ -10,6 +10,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import sharp, { type Sharp } from 'sharp';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { valueOr } from '../../../src/flow.ts';
 import { findProgram } from '../../../src/images/programs/run-program.ts';
 import { type Batch, runBatch, runOne } from '../../batch.ts';
 import { startDaemon } from '../../daemon.ts';
@@ -73,20 +74,15 @@ let files: Awaited<ReturnType<typeof corpus>>;
 function programsIn(folder: string): string[] {
   const processes = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
   return processes.filter((pid) => {
-    try {
-      return readlinkSync(`/proc/${pid}/cwd`).startsWith(join(folder, 'oriel-program-'));
-    } catch {
-      return false;
-    }
+    return valueOr(
+      () => readlinkSync(`/proc/${pid}/cwd`).startsWith(join(folder, 'oriel-program-')),
+      false,
+    );
   });
 }
 
 function commandOf(pid: string): string {
-  try {
-    return readFileSync(`/proc/${pid}/cmdline`, 'utf8');
-  } catch {
-    return '';
-  }
+  return valueOr(() => readFileSync(`/proc/${pid}/cmdline`, 'utf8'), '');
 }
 
 const foldersIn = (folder: string) =>

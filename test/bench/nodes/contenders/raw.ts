@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
+import { TASK } from '../../store/contenders/records.ts';
 import { figures, inFlight } from '../../store/contenders/work.ts';
 
 // The limit of durable creations: a gathered transaction that locks and reads the account and the key, and writes
@@ -37,19 +38,7 @@ const client = new pg.Client({ connectionString: url });
 await client.connect();
 await client.query(`DROP TABLE IF EXISTS raw_accounts, raw_keys, raw_tasks, raw_ledger; ${TABLES}`);
 
-const record = JSON.stringify({
-  type: 'image',
-  model: 'some-image-model',
-  request: {
-    prompt: 'a harbour at dawn, fishing boats coming home, soft light, thin fog over the water',
-    size: '1024x1024',
-    n: 1,
-    quality: 'high',
-  },
-  deadline: 4_000_000_000_000,
-  callbackUrl: null,
-  idempotency: null,
-});
+const record = JSON.stringify(TASK);
 
 let waiting: (() => void)[] = [];
 let isRunning = false;

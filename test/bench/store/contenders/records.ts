@@ -59,21 +59,26 @@ export async function keyFor(
   return { accountId, keyId };
 }
 
+/** What a client asks for. */
+export const TASK = {
+  type: 'image',
+  model: 'some-image-model',
+  request: {
+    prompt: 'a harbour at dawn, fishing boats coming home, soft light, thin fog over the water',
+    size: '1024x1024',
+    n: 1,
+    quality: 'high',
+  },
+  deadline: 4_000_000_000_000,
+  callbackUrl: null,
+  idempotency: null,
+};
+
 /** A task as a client creates it. */
 export function taskFor(holder: Holder): object {
   return {
     ...holder,
-    type: 'image',
-    model: 'some-image-model',
-    request: {
-      prompt: 'a harbour at dawn, fishing boats coming home, soft light, thin fog over the water',
-      size: '1024x1024',
-      n: 1,
-      quality: 'high',
-    },
-    deadline: 4_000_000_000_000,
-    callbackUrl: null,
-    idempotency: null,
+    ...TASK,
     reservation: 4 * CREDIT,
     maxOpenTasks: UNLIMITED,
     storageQuota: Infinity,
