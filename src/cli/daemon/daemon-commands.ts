@@ -136,7 +136,7 @@ export const backupCommands: readonly CommandDefinition[] = [
 and secret.key. Anyone with the backup can read the API keys of your providers.
 A folder or a bucket gets only those files of tasks that it does not have yet.`,
       `Of a store in PostgreSQL run pg_dump first, then this for the rest. Files in a
-bucket of the setting assets stay there.`,
+bucket stay there. The settings backup.to and every let the daemon do the same.`,
     ],
     examples: ['oriel backup /var/backups/oriel --keep 14', 'oriel backup oriel.tar'],
     run: async (input, { version }) => (await import('./backup-run.ts')).backup(input, version),
