@@ -1,6 +1,7 @@
 import { lstatSync, mkdtempSync, readdirSync, readlinkSync, rmSync } from 'node:fs';
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { valueOr } from './flow.ts';
 
 /** Names of temporary files and folders. Each contains the place and the process ID of its run. */
 const TEMPORARY = /^(?:\.oriel-(\w*)-(\d+)-\w+\.tmp|oriel-[a-z]+-(\w*)-(\d+)-\w{6})$/;
@@ -13,12 +14,8 @@ let placeHere: string | undefined;
 /** Identifies this machine and its namespace of process IDs, since an ID means nothing in another one. */
 function place(): string {
   if (placeHere !== undefined) return placeHere;
-  let namespace = '';
-  try {
-    namespace = readlinkSync('/proc/self/ns/pid');
-  } catch {
-    // Not Linux.
-  }
+  // Empty outside of Linux.
+  const namespace = valueOr(() => readlinkSync('/proc/self/ns/pid'), '');
   placeHere = `${hostname()}${namespace}`.replaceAll(/\W/g, '').slice(-48);
   return placeHere;
 }

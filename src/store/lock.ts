@@ -211,12 +211,10 @@ async function bootId(files: Files): Promise<string | null> {
 /** Start time of a process; null if there is none, or only a zombie; undefined on systems without /proc. */
 async function processStart(files: Files, pid: number): Promise<string | null | undefined> {
   if (process.platform !== 'linux') return undefined;
-  try {
-    const stat = (await files.readFile(join('/proc', String(pid), 'stat'))).toString();
-    // The program's name is in parentheses and may contain anything; the state follows it.
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    return fields[0] === 'Z' || fields[0] === 'X' ? null : (fields[19] ?? null);
-  } catch {
-    return null;
-  }
+  const bytes = await files.readFile(join('/proc', String(pid), 'stat')).catch(() => null);
+  if (bytes === null) return null;
+  const stat = bytes.toString();
+  // The program's name is in parentheses and may contain anything; the state follows it.
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return fields[0] === 'Z' || fields[0] === 'X' ? null : (fields[19] ?? null);
 }

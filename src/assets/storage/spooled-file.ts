@@ -86,10 +86,6 @@ export async function isAsWritten(
   path: string,
   { bytes, sha256 }: Written,
 ): Promise<boolean> {
-  try {
-    const found = await measureLocalFile(files, path, bytes);
-    return found.bytes === bytes && found.sha256 === sha256;
-  } catch {
-    return false;
-  }
+  const found = await measureLocalFile(files, path, bytes).catch(() => null);
+  return found?.bytes === bytes && found.sha256 === sha256;
 }

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { valueOr } from '../../flow.ts';
 
 /** A text that is not empty. */
 export const text = () => v.pipe(v.string(), v.nonEmpty());
@@ -53,14 +54,8 @@ function isRedisUrl(value: string): boolean {
   return /^(?:\/\d{0,4})?$/.test(pathname) && isPercentEncoded(username + password);
 }
 
-function isPercentEncoded(text: string): boolean {
-  try {
-    decodeURIComponent(text);
-    return true;
-  } catch {
-    return false;
-  }
-}
+const isPercentEncoded = (text: string): boolean =>
+  valueOr(() => decodeURIComponent(text), null) !== null;
 
 /** Address of a Redis server, its credentials and the number of a database. */
 export const redisUrl = () => v.pipe(v.string(), v.check(isRedisUrl));

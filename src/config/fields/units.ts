@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { valueOr } from '../../flow.ts';
 import { parseCredits } from '../../store/credits.ts';
 
 const MILLISECONDS = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
@@ -61,14 +62,8 @@ export const duration = (minimum: string, maximum: string = LONGEST_TIMER) =>
 export const size = (minimum: string, maximum: string) =>
   quantity(parseSize, SIZE, 'a size with its unit (B, KB, MB, GB, TB)', [minimum, maximum]);
 
-function isCredits(value: number): boolean {
-  try {
-    parseCredits(String(value));
-    return true;
-  } catch {
-    return false;
-  }
-}
+const isCredits = (value: number): boolean =>
+  valueOr(() => parseCredits(String(value)), null) !== null;
 
 /** Credits with decimals; loaded as whole micro-credits. */
 export const credits = () =>

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import type { Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
+import { valueOr } from '../../flow.ts';
 
 /** Pipelined requests of one connection that may wait for their response. */
 const MAX_UNANSWERED = 32;
@@ -137,10 +138,7 @@ export function defaultMaxConnections(limit = descriptorLimit() ?? Infinity): nu
 
 /** The limit of open descriptors, which Node raises to the hard limit when it starts; null where it is not known. */
 export function descriptorLimit(process: number | 'self' = 'self'): number | null {
-  try {
-    const line = /^Max open files +(\d+)/m.exec(readFileSync(`/proc/${process}/limits`, 'latin1'));
-    return line && Number(line[1]);
-  } catch {
-    return null;
-  }
+  const limits = valueOr(() => readFileSync(`/proc/${process}/limits`, 'latin1'), '');
+  const line = /^Max open files +(\d+)/m.exec(limits);
+  return line && Number(line[1]);
 }

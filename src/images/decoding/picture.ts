@@ -30,12 +30,10 @@ function load({ bytes, limits, sharp }: ImageInput, options: SharpOptions = {}):
 }
 
 async function pagesOfOneSize(input: ImageInput): Promise<boolean> {
-  try {
-    await load(input, { pages: -1 }).metadata();
-    return true;
-  } catch {
-    return false;
-  }
+  const metadata = await load(input, { pages: -1 })
+    .metadata()
+    .catch(() => null);
+  return metadata !== null;
 }
 
 /**

@@ -1,3 +1,5 @@
+import { valueOr } from '../../flow.ts';
+
 /** Most bytes of a text that are read. */
 export const MAX_TEXT_BYTES = 4096;
 
@@ -44,11 +46,10 @@ export function decodeCommented(bytes: Uint8Array, littleEndian: boolean): strin
 function decodeUtf8OrLatin(bytes: Uint8Array): string {
   // A truncated text may end within a character.
   const stream = bytes.length >= MAX_TEXT_BYTES;
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes, { stream });
-  } catch {
-    return new TextDecoder('latin1').decode(bytes);
-  }
+  const utf8 = new TextDecoder('utf-8', { fatal: true });
+  return (
+    valueOr(() => utf8.decode(bytes, { stream }), null) ?? new TextDecoder('latin1').decode(bytes)
+  );
 }
 
 /**

@@ -1,3 +1,4 @@
+import { valueOr } from '../../flow.ts';
 import { sniff } from '../../images/decoding/sniff.ts';
 import { FORMATS, OUTPUT_FORMATS } from '../../images/formats.ts';
 
@@ -96,15 +97,10 @@ export function describeBytes(bytes: Uint8Array): string {
 export function isText(bytes: Uint8Array): boolean {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: samples contain them, text does not.
   if (bytes.length === 0 || /[\0-\x08\x0e-\x1a\x1c-\x1f]/.test(headOf(bytes))) return false;
-  try {
-    // `stream`, since the head may end within a character.
-    new TextDecoder('utf-8', { fatal: true }).decode(bytes.subarray(0, HEAD_BYTES), {
-      stream: true,
-    });
-    return true;
-  } catch {
-    return false;
-  }
+  const head = bytes.subarray(0, HEAD_BYTES);
+  const decoder = new TextDecoder('utf-8', { fatal: true });
+  // `stream`, since the head may end within a character.
+  return valueOr(() => decoder.decode(head, { stream: true }), null) !== null;
 }
 
 function headOf({ buffer, byteOffset, byteLength }: Uint8Array): string {
