@@ -35,10 +35,12 @@ export function unsupportedSetting<Setting extends RequestSetting>(
 ): Failure {
   const param = pathOf(request, setting);
   const { fields, reasoning } = dialectNamed(request.dialect);
-  // Efforts that the model does not support are refused to clients of chat, budgets are not.
+  // Efforts above those of the upstream are refused to clients of chat, but not budgets, nor reasoning beside other fields.
   const isHint =
     setting === 'reasoning'
-      ? reasoning.refusesEfforts !== true || (request.reasoning?.budget ?? null) !== null
+      ? !reasoning.refusesEfforts ||
+        nearest === null ||
+        (request.reasoning?.budget ?? null) !== null
       : fields.at(param.split('.'))?.class === 'hint';
   return new UnsupportedField(param, why ?? lacks(target, param), {
     paths: [param],

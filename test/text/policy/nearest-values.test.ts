@@ -36,10 +36,15 @@ it.each([
   },
 );
 
-it('a limit that is too small to reason in leaves no budget', async () => {
-  const more = { ...thinking(5000), max_tokens: 500 };
+const FORCED = { tools: [{ type: 'function', function: { name: 'f' } }], tool_choice: 'required' };
+
+it.each([
+  ['thinking', { ...thinking(5000), max_tokens: 500 }],
+  ['reasoning_effort', { reasoning_effort: 'medium', max_tokens: 500 }],
+  ['reasoning_effort', { reasoning_effort: 'medium', ...FORCED }],
+])('reasoning for which an answer has no room is dropped and named: %s, %j', async (path, more) => {
   const { status, sent, dropped } = await outcome('chat', 'to-messages', more);
-  expect([status, dropped]).toEqual([200, 'thinking']);
+  expect([status, dropped]).toEqual([200, path]);
   expect(sent.thinking).toBeUndefined();
 });
 

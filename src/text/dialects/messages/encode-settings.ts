@@ -57,7 +57,7 @@ function refuse<Setting extends RequestSetting>(
 function refuseWhileReasoning(request: TextRequest): void {
   const { toolChoice, temperature, topP, topK } = request;
   if (toolChoice?.type === 'required' || toolChoice?.type === 'tool') {
-    refuse(request, 'toolChoice', 'this upstream cannot be forced to call a tool while it reasons');
+    refuse(request, 'reasoning', 'this upstream cannot reason where it must call a tool');
   }
   if (temperature !== null && temperature !== 1) {
     refuse(

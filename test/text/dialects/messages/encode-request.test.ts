@@ -318,7 +318,7 @@ describe('settings encoded for a messages upstream', () => {
     ['logit_bias', { logitBias: { '5': 1 } }],
     ['verbosity', { verbosity: 'low' }],
     ['response_format', { format: { type: 'json-object' } }],
-    ['tool_choice', { ...reasons, toolChoice: { type: 'required' } }],
+    ['reasoning_effort', { ...reasons, toolChoice: { type: 'required' } }],
     ['temperature', { ...reasons, temperature: 0 }],
     ['top_p', { ...reasons, topP: 0.5 }],
     ['reasoning_effort', { ...reasons, maxOutputTokens: 1024 }],
