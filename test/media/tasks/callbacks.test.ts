@@ -82,28 +82,3 @@ it('is signed with both secrets during the overlap after a rotation', async () =
     expect.objectContaining({ code: 'too_many_rotations' }),
   ]);
 });
-
-it('is listed with its attempts', async () => {
-  const ann = await media().client();
-  const receiver = await receive();
-  const { task_id } = await ann.make({ model: 'any', callback_url: receiver.url });
-  const { headers } = await receiver.nth(1);
-  const listed = async () => (await ann.ask(`/v1/tasks/${task_id}/callbacks`)).body.data;
-  await expect.poll(async () => (await listed())[0].status).toBe('delivered');
-  expect(await listed()).toEqual([
-    {
-      id: headers['webhook-id'],
-      url: receiver.url,
-      status: 'delivered',
-      attempts: [
-        {
-          at: expect.any(Number),
-          status: 204,
-          error: null,
-          milliseconds: expect.any(Number),
-        },
-      ],
-      next_attempt_at: null,
-    },
-  ]);
-});

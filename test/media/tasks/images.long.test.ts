@@ -68,30 +68,6 @@ describe('all text that a model may read', () => {
   });
 });
 
-describe('a size reaches the provider', () => {
-  it.each([
-    ['native', { size: '1280x720' }, '1536x1024'],
-    ['native', { size: '9:16', resolution: '4K' }, '2160x3840'],
-    ['native', { size: 'auto' }, undefined],
-    ['any', { size: 'square_hd' }, 'square_hd'],
-    ['any', { aspect_ratio: '4:3' }, '4:3'],
-  ])('of the model %s for %j as %s', async (model, fields, size) => {
-    const { first, client } = media();
-    const task = await (await client()).make({ model, ...fields });
-    expect(task.status).toBe('completed');
-    expect(first.only().json.size).toBe(size);
-  });
-
-  it('a wrong size never reaches the provider, and costs nothing', async () => {
-    const { first, ann } = await media.fresh();
-    const asked = { model: 'native', prompt: 'a', size: 'large' };
-    const { status, body } = await ann.post(GENERATIONS, asked);
-    expect([status, body.error]).toMatchObject([400, { type: 'invalid_request', param: 'size' }]);
-    expect(await ann.credits()).toMatchObject({ reserved: 0, available: 1000 });
-    expect(first.requests).toHaveLength(0);
-  });
-});
-
 const made = (...images: readonly (Buffer | string)[]) => ({
   body: {
     created: 1,
