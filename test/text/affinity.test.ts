@@ -2,7 +2,7 @@ import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { OWNER_KEY } from '../daemon.ts';
-import { gatewayDaemon, newKey, UPSTREAM_KEYS } from './gateway-daemon.ts';
+import { newKey, sharedGateway, UPSTREAM_KEYS } from './gateway-daemon.ts';
 import { type MockUpstream, startMockUpstream } from './mock-upstream.ts';
 import { type Script, USAGE } from './script.ts';
 
@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => fallback.close());
 
-const gateway = gatewayDaemon((url) => ({
+const gateway = sharedGateway((url) => ({
   providers: {
     main: { kind: 'openai', baseUrl: url, apiKey: UPSTREAM_KEYS.openai },
     fallback: { kind: 'openai', baseUrl: fallback.url, apiKey: UPSTREAM_KEYS.openai },

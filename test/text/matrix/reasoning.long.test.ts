@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { TestDaemon } from '../../daemon.ts';
 import { MODES, WEATHER } from '../conversation.ts';
-import { gatewayConfig, gatewayDaemon, modelTo, PAIRS, sharedGateway } from '../gateway-daemon.ts';
+import { modelTo, PAIRS, sharedGateway } from '../gateway-daemon.ts';
 import { type Script, USAGE } from '../script.ts';
 import { talk } from '../talk.ts';
 
@@ -168,35 +168,14 @@ describe('reasoning of another provider', () => {
   });
 });
 
-const sandbox = gatewayDaemon(() => ({
-  providers: { sandbox: { kind: 'sandbox' } },
-  models: {
-    reasoner: {
-      type: 'text',
-      rules: 'fixed-reasoning',
-      routes: [{ provider: 'sandbox', model: 'reasoner' }],
-    },
-  },
-}));
-
 describe('reasoning of a chat upstream without a signature', () => {
-  const two = gatewayDaemon((url) => {
-    // biome-ignore lint/suspicious/noExplicitAny: sections of a configuration
-    const { providers, models } = gatewayConfig(url) as any;
-    const [route] = models['to-chat'].routes;
-    const rival = { ...models['to-chat'], routes: [{ ...route, provider: 'rival' }] };
-    return {
-      providers: { ...providers, rival: { ...providers.openai, apiKey: 'sk-rival' } },
-      models: { ...models, 'to-rival': rival },
-    };
-  });
   const start = (client: 'messages' | 'responses', daemon: TestDaemon) => {
     const settings = { model: modelTo('chat'), tools: [WEATHER], effort: 'high' };
     return talk(client, daemon, settings).user('Weather in Oslo?');
   };
 
   it.each(MODES)('gets a signature for clients of messages: %s', async (mode) => {
-    const { daemon, upstream: mock } = two();
+    const { daemon, upstream: mock } = gateway();
     mock.play(THINKING);
     const { raw, events } = await start('messages', daemon).ask(mode);
     expect(raw.content[0]).toMatchObject({
@@ -211,7 +190,7 @@ describe('reasoning of a chat upstream without a signature', () => {
   });
 
   it.each(MODES)('gets encrypted_content for clients of responses: %s', async (mode) => {
-    const { daemon, upstream: mock } = two();
+    const { daemon, upstream: mock } = gateway();
     mock.play(THINKING);
     const { raw } = await start('responses', daemon).ask(mode);
     expect(raw.output[0].encrypted_content).toMatch(/^oriel:./);
@@ -220,8 +199,8 @@ describe('reasoning of a chat upstream without a signature', () => {
   it.each(['messages', 'responses'] as const)(
     'is replayed to its own provider only: %s',
     async (client) => {
-      const { daemon, upstream: mock } = two();
-      for (const to of ['to-chat', 'to-rival', 'to-messages', 'to-responses']) {
+      const { daemon, upstream: mock } = gateway();
+      for (const to of ['to-chat', 'to-other-openai', 'to-messages', 'to-responses']) {
         mock.play(THINKING, DONE);
         const conversation = start(client, daemon);
         await conversation.ask('events');
@@ -235,8 +214,8 @@ describe('reasoning of a chat upstream without a signature', () => {
   );
 
   it('of a sandbox model gets a signature, too', async () => {
-    const { daemon } = sandbox();
-    const { raw } = await talk('messages', daemon, { model: 'reasoner' })
+    const { daemon } = gateway();
+    const { raw } = await talk('messages', daemon, { model: 'sandbox-reasoner' })
       .user('Why?')
       .ask('events');
     expect(raw.content[0]).toMatchObject({

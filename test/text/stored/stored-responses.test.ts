@@ -2,10 +2,10 @@ import OpenAI from 'openai';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { OWNER_KEY } from '../../daemon.ts';
 import { gate } from '../../gate.ts';
-import { gatewayDaemon, newKey } from '../gateway-daemon.ts';
+import { newKey, sharedGateway } from '../gateway-daemon.ts';
 import { type Script, USAGE } from '../script.ts';
 
-const gateway = gatewayDaemon(() => ({ responses: { maxCount: 30 } }));
+const gateway = sharedGateway(() => ({ responses: { maxCount: 30 } }));
 
 const FORMATS = ['chat', 'responses', 'messages', 'gemini'] as const;
 

@@ -1,10 +1,10 @@
 import OpenAI from 'openai';
 import { describe, expect, it } from 'vitest';
 import { OWNER_KEY } from '../../../daemon.ts';
-import { DIALECTS, gatewayDaemon, modelTo } from '../../gateway-daemon.ts';
+import { DIALECTS, modelTo, sharedGateway } from '../../gateway-daemon.ts';
 import { USAGE } from '../../script.ts';
 
-const gateway = gatewayDaemon((url) => ({
+const gateway = sharedGateway((url) => ({
   providers: {
     openai: { kind: 'openai', baseUrl: url, apiKey: 'sk-upstream-openai-5ecre7' },
     anthropic: { kind: 'anthropic', baseUrl: url, apiKey: 'sk-upstream-anthropic-5ecre7' },
