@@ -2,26 +2,16 @@ import OpenAI from 'openai';
 import { expect, it } from 'vitest';
 import { OWNER_KEY } from '../daemon.ts';
 import { account, settled } from './account.ts';
-import { newKey, sharedGateway, UPSTREAM_KEYS } from './gateway-daemon.ts';
+import { newKey, sharedGateway } from './gateway-daemon.ts';
 
-const gateway = sharedGateway((url) => ({
-  routing: { retries: 0, cooldown: { after: 0 } },
-  providers: {
-    one: { kind: 'openai', baseUrl: url, apiKey: UPSTREAM_KEYS.openai },
-    google: {
-      kind: 'gemini',
-      baseUrl: url.replace(/\/v1$/, '/v1beta'),
-      apiKey: UPSTREAM_KEYS.openai,
-    },
-    sandbox: { kind: 'sandbox' },
-  },
+const gateway = sharedGateway(() => ({
   models: Object.fromEntries(
     Object.entries({
-      tokens: { provider: 'one', price: { input: 1000 } },
-      searches: { provider: 'one', price: { perSearch: 2 } },
+      tokens: { provider: 'openai', price: { input: 1000 } },
+      searches: { provider: 'openai', price: { perSearch: 2 } },
       sandbox: { provider: 'sandbox' },
-      vectors: { type: 'embedding', provider: 'one' },
-      'google-vectors': { type: 'embedding', provider: 'google' },
+      vectors: { type: 'embedding', provider: 'openai' },
+      'google-vectors': { type: 'embedding', provider: 'gemini' },
       'sandbox-vectors': { type: 'embedding', provider: 'sandbox' },
     }).map(([name, { type = 'rerank', price = {}, ...route }]) => [
       name,

@@ -11,28 +11,18 @@ const embedding = (provider: string, more: object = {}) => ({
   ...more,
 });
 
-const gateway = sharedGateway((url) => ({
+const gateway = sharedGateway(() => ({
   routing: { retries: 1, cooldown: { after: 0 } },
-  providers: {
-    openai: { kind: 'openai', baseUrl: url, apiKey: UPSTREAM_KEYS.openai },
-    second: { kind: 'oriel', baseUrl: url },
-    google: {
-      kind: 'gemini',
-      baseUrl: url.replace(/\/v1$/, '/v1beta'),
-      apiKey: UPSTREAM_KEYS.openai,
-    },
-    sandbox: { kind: 'sandbox' },
-  },
   models: {
     remote: {
       ...embedding('openai', { contextWindow: 100, dimensions: 8 }),
       routes: [
         { provider: 'openai', model: 'at-openai' },
-        { provider: 'second', model: 'at-second' },
+        { provider: 'other-openai', model: 'at-second' },
       ],
     },
     'vectors-*': embedding('openai', { routes: [{ provider: 'openai', model: 'embed-*' }] }),
-    gemini: embedding('google'),
+    gemini: embedding('gemini'),
     sandbox: embedding('sandbox', { aliases: ['numbers'] }),
     chat: { type: 'text', routes: [{ provider: 'sandbox', model: 'chat' }] },
   },
@@ -183,11 +173,11 @@ describe('embeddings by a provider of kind gemini', () => {
     ]);
     expect([answer.model, answer.usage.prompt_tokens]).toEqual(['gemini', 3]);
     const { path, headers, body } = upstream.only();
-    expect(path).toBe('/v1beta/models/at-google:batchEmbedContents');
-    expect(headers['x-goog-api-key']).toBe(UPSTREAM_KEYS.openai);
+    expect(path).toBe('/v1beta/models/at-gemini:batchEmbedContents');
+    expect(headers['x-goog-api-key']).toBe(UPSTREAM_KEYS.gemini);
     expect(body.requests).toEqual(
       ['a', 'b'].map((text) => ({
-        model: 'models/at-google',
+        model: 'models/at-gemini',
         content: { parts: [{ text }] },
         outputDimensionality: 2,
       })),
