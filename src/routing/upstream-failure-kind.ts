@@ -17,8 +17,8 @@ export interface FailureKind {
   readonly outweighsStatus?: boolean;
   /** HTTP statuses of the kind. */
   readonly statuses?: readonly number[];
-  /** Values of `type` and `code` in upstreams' error bodies. */
-  readonly codes?: readonly string[];
+  /** Values of `type` and `code` in upstreams' error bodies, with white space between them. */
+  readonly codes?: string;
 }
 
 const KINDS = {
@@ -26,83 +26,48 @@ const KINDS = {
     type: 'invalid_request',
     message: null,
     statuses: [400, 422],
-    codes: [
-      'invalid_request_error',
-      'invalid_request',
-      'invalid_argument',
-      'invalid_prompt',
-      'invalid_value',
-      'bad_request',
-      'bad_request_error',
-      'validation_error',
-      'unsupported_parameter',
-      'unsupported_value',
-      'previous_response_not_found',
-    ],
+    codes: `invalid_request_error invalid_request invalid_argument invalid_prompt invalid_value
+      bad_request bad_request_error validation_error unsupported_parameter
+      unsupported_value previous_response_not_found`,
   },
   overflow: {
     type: 'invalid_request',
     code: 'context_length_exceeded',
     message: null,
     outweighsStatus: true,
-    codes: [
-      'context_length_exceeded',
-      'context_window_exceeded',
-      'exceed_context_size_error',
-      'model_max_prompt_tokens_exceeded',
-    ],
+    codes: `context_length_exceeded context_window_exceeded exceed_context_size_error
+      model_max_prompt_tokens_exceeded`,
   },
   tooLarge: {
     type: 'invalid_request',
     status: 413,
     message: null,
     statuses: [413],
-    codes: ['request_too_large'],
+    codes: 'request_too_large',
   },
   missing: { type: 'invalid_request', status: 404, message: null },
   content: {
     type: 'content_policy',
     message: null,
     outweighsStatus: true,
-    codes: [
-      'content_filter',
-      'contentfilter',
-      'content_policy',
-      'content_policy_violation',
-      'responsibleaipolicyviolation',
-      'moderation_blocked',
-      'data_inspection_failed',
-    ],
+    codes: `content_filter contentfilter content_policy content_policy_violation
+      responsibleaipolicyviolation moderation_blocked data_inspection_failed`,
   },
   rate: {
     type: 'rate_limit',
     message: 'takes no more requests for now',
     outweighsStatus: true,
     statuses: [429],
-    codes: [
-      'rate_limit',
-      'rate_limit_error',
-      'rate_limit_exceeded',
-      'too_many_requests',
-      'resource_exhausted',
-    ],
+    codes: `rate_limit rate_limit_error rate_limit_exceeded too_many_requests resource_exhausted`,
   },
   auth: {
     type: 'service_error',
     code: 'upstream_auth',
     message: "did not accept the gateway's credentials",
     statuses: [401, 403],
-    codes: [
-      'api_key_invalid',
-      'auth_error',
-      'authentication_error',
-      'invalid_api_key',
-      'invalid_authentication',
-      'permission_error',
-      'permission_denied',
-      'unauthenticated',
-      'unauthorized',
-    ],
+    codes: `api_key_invalid auth_error authentication_error invalid_api_key
+      invalid_authentication permission_error permission_denied unauthenticated
+      unauthorized`,
   },
   quota: {
     type: 'service_error',
@@ -110,14 +75,8 @@ const KINDS = {
     message: 'has no credit left for the gateway',
     outweighsStatus: true,
     statuses: [402],
-    codes: [
-      'insufficient_quota',
-      'billing_error',
-      'billing_hard_limit_reached',
-      'billing_not_active',
-      'insufficient_balance',
-      'payment_required',
-    ],
+    codes: `insufficient_quota billing_error billing_hard_limit_reached billing_not_active
+      insufficient_balance payment_required`,
   },
   notFound: {
     type: 'service_error',
@@ -125,13 +84,13 @@ const KINDS = {
     message: 'does not know the model or the address',
     outweighsStatus: true,
     statuses: [404, 405, 410],
-    codes: ['model_not_found', 'not_found_error', 'model_not_available', 'deploymentnotfound'],
+    codes: 'model_not_found not_found_error model_not_available deploymentnotfound',
   },
   refused: {
     type: 'service_error',
     code: 'upstream_refused',
     message: 'refused the request',
-    codes: ['failed_precondition'],
+    codes: 'failed_precondition',
   },
   redirect: {
     type: 'service_error',
@@ -149,7 +108,7 @@ const KINDS = {
     code: 'upstream_timeout',
     message: 'did not finish in time',
     statuses: [408, 504, 524],
-    codes: ['timeout', 'timeout_error', 'request_timeout', 'deadline_exceeded', 'gateway_timeout'],
+    codes: 'timeout timeout_error request_timeout deadline_exceeded gateway_timeout',
   },
   overloaded: {
     type: 'service_error',
@@ -157,37 +116,22 @@ const KINDS = {
     message: 'is overloaded',
     outweighsStatus: true,
     statuses: [529],
-    codes: [
-      'overloaded',
-      'overloaded_error',
-      'server_overloaded',
-      'server_is_overloaded',
-      'engine_overloaded',
-      'slow_down',
-      'unavailable',
-    ],
+    codes: `overloaded overloaded_error server_overloaded server_is_overloaded engine_overloaded
+      slow_down unavailable`,
   },
   failed: {
     type: 'service_error',
     code: 'upstream_failed',
     message: 'failed',
-    codes: [
-      'server_error',
-      'api_error',
-      'internal',
-      'internal_error',
-      'internal_server_error',
-      'service_error',
-      'network_error',
-      'unknown',
-    ],
+    codes: `server_error api_error internal internal_error internal_server_error service_error
+      network_error unknown`,
   },
   billable: {
     type: 'billable_error',
     code: 'upstream_failed',
     message: 'failed, and charged for it',
     outweighsStatus: true,
-    codes: ['billable_error'],
+    codes: 'billable_error',
   },
 } as const satisfies Readonly<Record<string, FailureKind>>;
 
@@ -200,7 +144,9 @@ const KIND_BY_STATUS = new Map(
 );
 
 const KIND_BY_CODE = new Map(
-  NAMED_KINDS.flatMap(([name, { codes = [] }]) => codes.map((code) => [code, name])),
+  NAMED_KINDS.flatMap(([name, { codes }]) =>
+    (codes?.split(/\s+/) ?? []).map((code) => [code, name]),
+  ),
 );
 
 /** Message of Anthropic's for missing credit, whose error type is `invalid_request_error`. */

@@ -7,49 +7,17 @@ export const VERSION = { 'anthropic-version': '2023-06-01' };
  * Anthropic's betas, without their dates, that change neither the cost nor the account of a request, or
  * only with a property of the body, which must be allowed by its own name.
  */
-const BETAS = new Set([
-  'adaptive-thinking',
-  'advanced-tool-use',
-  'advisor-tool',
-  'cache-diagnosis',
-  'claude-code',
-  'code-execution',
-  'compact',
-  'computer-use',
-  'context-management',
-  'dev-full-thinking',
-  'effort',
-  'extended-cache-ttl',
-  'fallback-credit',
-  'fast-mode',
-  'files-api',
-  'fine-grained-tool-streaming',
-  'inline-tools',
-  'interleaved-thinking',
-  'mcp-client',
-  'mid-conversation-output-config',
-  'mid-conversation-system-clear-at',
-  'mid-conversation-tool-changes',
-  'model-context-window-exceeded',
-  'output-128k',
-  'output-300k',
-  'pdfs',
-  'prompt-caching',
-  'prompt-caching-scope',
-  'redact-thinking',
-  'server-side-fallback',
-  'skills',
-  'structured-outputs',
-  'task-budgets',
-  'thinking-binding-controls',
-  'thinking-display-updates',
-  'thinking-token-count',
-  'token-counting',
-  'token-efficient-tools',
-  'tool-examples',
-  'tool-search-tool',
-  'web-fetch',
-]);
+const BETAS = new Set(
+  `adaptive-thinking advanced-tool-use advisor-tool cache-diagnosis claude-code code-execution
+   compact computer-use context-management dev-full-thinking effort extended-cache-ttl
+   fallback-credit fast-mode files-api fine-grained-tool-streaming inline-tools
+   interleaved-thinking mcp-client mid-conversation-output-config
+   mid-conversation-system-clear-at mid-conversation-tool-changes model-context-window-exceeded
+   output-128k output-300k pdfs prompt-caching prompt-caching-scope redact-thinking
+   server-side-fallback skills structured-outputs task-budgets thinking-binding-controls
+   thinking-display-updates thinking-token-count token-counting token-efficient-tools
+   tool-examples tool-search-tool web-fetch`.split(/\s+/),
+);
 
 /** The header by which a client asks for betas. */
 const BETA = 'anthropic-beta';
