@@ -85,8 +85,13 @@ async function asOwner<Result>(dataDir: string, work: () => Promise<Result>): Pr
   const found = parts.find((path) => !isMissing(path));
   if (process.getuid?.() !== 0 || found === undefined) return work();
   const { uid, gid } = statSync(found);
-  process.setegid!(gid);
-  process.seteuid!(uid);
+  try {
+    process.setegid!(gid);
+    process.seteuid!(uid);
+  } catch {
+    // A container may take this right from root.
+    return work();
+  }
   try {
     return await work();
   } finally {
