@@ -101,7 +101,7 @@ export class ResponseHandler implements UpstreamResponse, Dispatcher.DispatchHan
       if (this.#paused) controller.pause();
       return;
     }
-    this.#buffered.push(chunk);
+    this.#buffered.push(withoutRest(chunk));
     this.#bufferedBytes += chunk.length;
     if (this.#bufferedBytes >= BUFFER_BYTES) controller.pause();
   }
@@ -231,22 +231,36 @@ function timeoutAt(start: number, timeout: number): number {
   return timeout === 0 ? Infinity : start + timeout;
 }
 
+/** A chunk of a few bytes keeps the 64 KB in which it has arrived, where an extension of it may have the rest. */
+const withoutRest = (chunk: Buffer) =>
+  chunk.length * 8 < chunk.buffer.byteLength ? Buffer.from(chunk) : chunk;
+
 /** Reads a whole body. @throws Failure where it has more bytes than the limit */
 export function readBytes(
   response: Pick<UpstreamResponse, 'read'>,
   server: string,
   limit: number,
 ): Promise<Buffer> {
-  const chunks: Buffer[] = [];
+  // One buffer: a body of chunks of one byte each would otherwise need a hundred times its size.
+  let bytes: Buffer = Buffer.alloc(0);
   let size = 0;
   const reading = response.read((chunk) => {
+    const before = size;
     size += chunk.length;
     if (size > limit) {
       const message = `${server} sent an answer of over ${limit} bytes`;
       throw codedFailure('upstream_answer_too_large', message);
     }
-    chunks.push(chunk);
+    if (before === 0) bytes = chunk;
+    else {
+      if (size > bytes.length) {
+        const larger = Buffer.allocUnsafe(Math.min(2 * size, limit));
+        larger.set(bytes.subarray(0, before));
+        bytes = larger;
+      }
+      bytes.set(chunk, before);
+    }
     return true;
   });
-  return reading.then(() => (chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, size)));
+  return reading.then(() => bytes.subarray(0, size));
 }

@@ -1,6 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { residentMegabytes } from '../daemon.ts';
 import { runs } from '../runs.ts';
 import {
   DIALECTS,
@@ -341,6 +342,14 @@ describe('an upstream that never ends', () => {
     const clients = ['chat', 'responses'] as const;
     const all = clients.map((client) => ask(client, rawModelTo('messages'), false));
     for (const { status } of await Promise.all(all)) expect([502, 504]).toContain(status);
+  });
+
+  it('keeps no more than the bytes of chunks, however long their extensions are', async () => {
+    const before = residentMegabytes(gateway().daemon);
+    const chunk = `1;${'x'.repeat(15_000)}\r\n \r\n`;
+    raw().respondWith(endlessly(`${OK}Transfer-Encoding: chunked\r\n\r\n`, chunk));
+    expect((await ask('chat', rawModelTo('chat'), false)).status).toBe(504);
+    expect(residentMegabytes(gateway().daemon) - before).toBeLessThan(250);
   });
 
   it('is aborted when a whole answer exceeds the size limit', async () => {
