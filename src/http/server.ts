@@ -46,7 +46,7 @@ import { limitConnectionsByAddress, networkOf } from './transport/addresses.ts';
 import { CLIENT_CLOSED_REQUEST, clientLeft } from './transport/client-disconnect.ts';
 import { defaultMaxConnections, limitConnections } from './transport/connections.ts';
 import { sendTogether } from './transport/end-of-tick.ts';
-import { parseJsonBodies } from './transport/json-body.ts';
+import { joinChunks, parseJsonBodies } from './transport/json-body.ts';
 import {
   answerMalformedRequest,
   refuseCompressedBodies,
@@ -107,6 +107,7 @@ export function buildServers(context: AppContext) {
   const load = shedLoad(server, overload);
   const shares = new MemoryShares(load.pressure);
   parseJsonBodies(server, shares);
+  joinChunks(server);
   healthRoutes(server, context, load, true);
   server.register(async (assets) => {
     assets.addHook('onRequest', (request, { raw }, next) => {

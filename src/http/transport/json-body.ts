@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { codedFailure, type Failure } from '../../failure.ts';
 import { formatPath } from '../../schema/faults.ts';
@@ -16,6 +17,45 @@ declare module 'fastify' {
 
 /** Memory of each unit of cost of a parsed body (`structureOf`): 64 bytes for an empty object, which costs 3. */
 const BYTES_PER_COST = 24;
+
+/** Bytes of the pieces in which a large body waits for its end: each of its chunks would take hundreds beside its own. */
+const PIECE = 64 * 1024;
+
+/** Joins the chunks of large bodies, of which a client may send ten million with a byte each. */
+export function joinChunks(server: FastifyInstance): void {
+  server.addHook('preParsing', ({ headers, routeOptions }, _reply, payload, next) => {
+    const isLarge =
+      headers['transfer-encoding'] !== undefined || Number(headers['content-length']) > PIECE;
+    // Forms and uploads go to the disk.
+    const isJson = /^application\/json\b/i.test(headers['content-type'] ?? '');
+    const isJoined = isLarge && isJson && !routeOptions.config.isUpload;
+    next(null, isJoined ? joined(payload, routeOptions.bodyLimit) : payload);
+  });
+}
+
+/** @param limit of the body, whose reader fails beyond it and takes no more */
+function joined(payload: Readable, limit: number): Readable {
+  let piece = Buffer.alloc(0);
+  let [size, total] = [0, 0];
+  const pieces = new Readable({ read() {} });
+  const flush = () => {
+    if (size > 0) pieces.push(piece.subarray(0, size));
+    size = 0;
+  };
+  payload.on('data', (chunk: Buffer) => {
+    if (total > limit + PIECE) return;
+    total += chunk.length;
+    if (size + chunk.length > PIECE) flush();
+    if (size === 0) piece = Buffer.allocUnsafe(Math.max(PIECE, chunk.length));
+    size += chunk.copy(piece, size);
+  });
+  payload.once('end', () => {
+    flush();
+    pieces.push(null);
+  });
+  payload.once('error', (error) => pieces.destroy(error));
+  return pieces;
+}
 
 /** Parses JSON bodies with Fastify's parser, after checking that their structure is within limits. */
 export function parseJsonBodies(server: FastifyInstance, shares: MemoryShares): void {

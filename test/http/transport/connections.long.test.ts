@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { readdirSync, readlinkSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { residentMegabytes, sharedDaemon, startDaemon } from '../../daemon.ts';
+import { OWNER_KEY, residentMegabytes, sharedDaemon, startDaemon } from '../../daemon.ts';
 import { photo } from '../../fixtures/images.ts';
 import { until } from '../../fixtures/until.ts';
 import { RawClient } from '../raw-client.ts';
@@ -11,6 +11,19 @@ import { RawClient } from '../raw-client.ts';
 const DOCUMENT = '/openapi.json';
 
 const get = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: oriel\r\n\r\n`;
+
+it('a body of chunks of a byte each needs little more memory than its size', async () => {
+  const daemon = await startDaemon();
+  const before = residentMegabytes(daemon);
+  const client = new RawClient(daemon);
+  await client.write(`POST /v1/chat/completions HTTP/1.1\r\nHost: a\r\nConnection: close\r\n`);
+  await client.write(`Authorization: Bearer ${OWNER_KEY}\r\nContent-Type: application/json\r\n`);
+  await client.write('Transfer-Encoding: chunked\r\n\r\n');
+  for (let count = 0; count < 100; count += 1) await client.write('1\r\n \r\n'.repeat(10_000));
+  await client.write('2\r\n{}\r\n0\r\n\r\n');
+  expect(await client.whole()).toMatch(/^HTTP\/1\.1 400 /);
+  expect(residentMegabytes(daemon) - before).toBeLessThan(150);
+});
 
 describe('a connection whose client never reads', () => {
   const daemon = sharedDaemon({
