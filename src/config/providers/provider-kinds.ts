@@ -179,16 +179,8 @@ export function secretsOf(provider: Provider): readonly string[] {
 
 /** Headers and parameters whose values are none: errors of providers quote some of them. */
 const PUBLIC_NAMES = new Set([
-  'accept',
-  'anthropic-beta',
-  'anthropic-version',
-  'api-version',
-  'http-referer',
-  'openai-beta',
-  'openai-organization',
-  'openai-project',
-  'user-agent',
-  'x-title',
+  ...['accept', 'anthropic-beta', 'anthropic-version', 'api-version', 'http-referer'],
+  ...['openai-beta', 'openai-organization', 'openai-project', 'user-agent', 'x-title'],
 ]);
 
 function otherSecrets({ headers, query, proxy }: RemoteProvider): readonly string[] {
