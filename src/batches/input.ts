@@ -1,5 +1,6 @@
 import type { Config } from '../config/settings/schema.ts';
 import { codedFailure, Failure } from '../failure.ts';
+import { sliced } from '../flow.ts';
 import { quoteValue } from '../schema/fields.ts';
 import { invalid } from '../schema/invalid.ts';
 import { parseJson } from '../schema/json.ts';
@@ -8,7 +9,6 @@ import type { KeyHolder } from '../store/store.ts';
 import { dialectAt } from '../text/dialects/registry.ts';
 import { decodeEmbeddings } from '../text/embeddings/request.ts';
 import { findModelOfType } from '../text/execution/model-routes.ts';
-import { sliced } from '../turns.ts';
 import type { BatchRange, InputFault, LinePlace } from './batch.ts';
 
 export const EMBEDDINGS = '/v1/embeddings';

@@ -1,7 +1,7 @@
 import type { Failure } from '../failure.ts';
+import { sliced } from '../flow.ts';
 import { RouteAffinity } from '../routing/affinity.ts';
 import { Routing } from '../routing/routing.ts';
-import { sliced } from '../turns.ts';
 import type { LightAbortSignal } from '../upstream/abort-signal.ts';
 import type { TextObserver } from './billing/charge-report.ts';
 import './built-in-dialects.ts';

@@ -17,16 +17,11 @@ const OPTIONS: LoggerOptions = {
   redact: {
     paths: [
       'authorization',
-      '*.authorization',
-      '*.headers.authorization',
-      '*.headers["x-api-key"]',
       'headers.authorization',
       'headers["x-api-key"]',
-      '*.headers.cookie',
       'headers.cookie',
       'apiKey',
-      '*.apiKey',
-    ],
+    ].flatMap((path) => [path, `*.${path}`]),
     censor: '***',
   },
 };

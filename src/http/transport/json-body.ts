@@ -1,10 +1,10 @@
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { codedFailure, type Failure } from '../../failure.ts';
+import { nextTurn } from '../../flow.ts';
 import { formatPath } from '../../schema/faults.ts';
 import { invalid } from '../../schema/invalid.ts';
 import { structureOf } from '../../schema/json.ts';
-import { nextTurn } from '../../turns.ts';
 import { overloaded } from '../responses/errors.ts';
 import { LARGE, type MemoryShares } from './memory-shares.ts';
 

@@ -1,7 +1,7 @@
+import { nextTurn } from '../../flow.ts';
 import { tryParseJson } from '../../schema/json.ts';
 import { isObject, listOf } from '../../schema/untrusted.ts';
 import { answerId } from '../../store/answer-identity.ts';
-import { nextTurn } from '../../turns.ts';
 import type { RowAnswer } from '../rows/row.ts';
 
 /** The vectors of all items, in their order, in the encoding that the client asked for. */

@@ -1,6 +1,6 @@
+import { sliced } from '../../flow.ts';
 import { COMMON_DIRECTIVES, obeyDirectives, readDirectives } from '../../routing/directives.ts';
 import { invalid } from '../../schema/invalid.ts';
-import { sliced } from '../../turns.ts';
 import type { SandboxTarget } from '../rows/row.ts';
 import { countTokens } from '../sandbox/tokens.ts';
 import type { Embeddings } from './answer.ts';

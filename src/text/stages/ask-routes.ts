@@ -1,10 +1,10 @@
 import { isPriced, type TextRoute } from '../../config/catalog/catalog.ts';
 import { upstreamModelOf } from '../../config/catalog/model-names.ts';
 import { isRemote } from '../../config/providers/provider-kinds.ts';
+import { nextTurn } from '../../flow.ts';
 import { longestTotal } from '../../routing/retry-policy.ts';
 import { unknownToProvider } from '../../routing/route-candidates.ts';
 import { isSpread } from '../../routing/route-order.ts';
-import { nextTurn } from '../../turns.ts';
 import { textCacheOf } from '../execution/answer-cache.ts';
 import type { Outcome } from '../execution/execution.ts';
 import { runRoute } from '../execution/run-route.ts';

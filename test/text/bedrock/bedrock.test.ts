@@ -290,11 +290,6 @@ describe('Converse', () => {
     ['has no container', 'messages', { container: 'c' }],
     ['has no logit_bias', 'chat', { logit_bias: { 1: 2 } }],
     ['has no prompt', 'responses', { prompt: { id: 'p' } }],
-    [
-      'has no names of participants',
-      'chat',
-      { messages: [{ role: 'user', content: 'a', name: 'Ann' }] },
-    ],
   ])('is named in refusals: %s, client %s', async (what, client, more) => {
     const { status, error } = await ask(client, 'nova', more);
     const format = "the converse format of this model's upstream";

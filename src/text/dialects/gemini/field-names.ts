@@ -1,16 +1,10 @@
 import { isObject } from '../../../schema/untrusted.ts';
 
 /** Fields whose value is the client's own JSON, in which names mean what the client says. */
-const OPAQUE = new Set([
-  'args',
-  'labels',
-  'parameters',
-  'parametersJsonSchema',
-  'partMetadata',
-  'response',
-  'responseJsonSchema',
-  'responseSchema',
-]);
+const OPAQUE = new Set(
+  `args labels parameters parametersJsonSchema partMetadata response responseJsonSchema
+   responseSchema`.split(/\s+/),
+);
 
 /** Fields whose list of one Google's examples write as the one. */
 const LISTS = new Set(['contents', 'parts', 'tools', 'functionDeclarations']);
