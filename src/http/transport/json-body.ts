@@ -24,12 +24,13 @@ const PIECE = 64 * 1024;
 /** Joins the chunks of large bodies, of which a client may send ten million with a byte each. */
 export function joinChunks(server: FastifyInstance): void {
   server.addHook('preParsing', ({ headers, routeOptions }, _reply, payload, next) => {
-    const isLarge =
-      headers['transfer-encoding'] !== undefined || Number(headers['content-length']) > PIECE;
+    const { bodyLimit: limit, config } = routeOptions;
+    // Fastify refuses a longer one before it reads.
+    const length = headers['transfer-encoding'] ? limit : Number(headers['content-length']);
+    const isLarge = length > PIECE && length <= limit;
     // Forms and uploads go to the disk.
     const isJson = /^application\/json\b/i.test(headers['content-type'] ?? '');
-    const isJoined = isLarge && isJson && !routeOptions.config.isUpload;
-    next(null, isJoined ? joined(payload, routeOptions.bodyLimit) : payload);
+    next(null, isLarge && isJson && !config.isUpload ? joined(payload, limit) : payload);
   });
 }
 
@@ -53,7 +54,9 @@ function joined(payload: Readable, limit: number): Readable {
     flush();
     pieces.push(null);
   });
-  payload.once('error', (error) => pieces.destroy(error));
+  payload.on('error', (error) => pieces.destroy(error));
+  // A reader that has failed no longer listens, and the client may leave after that.
+  pieces.on('error', () => {});
   return pieces;
 }
 

@@ -24,7 +24,7 @@ interface ClientEventsOptions {
 
 /** Members and types of blocks without which an answer is another one: media, and calls that the client runs. */
 const ESSENTIAL =
-  /image|audio|video|inlineData|fileData|^(custom_tool_call|function_call|tool_calls)$/;
+  /image|audio|video|inlineData|fileData|^tool_calls$|^(apply_patch|computer|custom_tool|function|(local_)?shell)_call$|^mcp_approval_request$/;
 
 type NativeEvent = TextEvent & { readonly type: 'native' };
 

@@ -100,8 +100,6 @@ export function foldEvents(
   return {
     id: newCompletionId('chatcmpl'),
     object: 'chat.completion',
-    // The SDK of OpenRouter requires it.
-    system_fingerprint: null,
     created,
     model: answers[0]?.model ?? request.model,
     choices: answers.map((answer, index) => {

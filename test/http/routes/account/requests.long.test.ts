@@ -134,7 +134,7 @@ describe('the log of requests', () => {
       ['since=yesterday', /^since: expected a time such as 7d/],
       ['after=-1', /^after: expected an integer/],
       ['after=99999999999999999999', /^after: expected an integer/],
-      ['tag=', /^tag: expected a tag as run=42/],
+      ['tag=', /^tag: expected a tag such as run=42/],
       [`text=${'x'.repeat(300)}`, /^text: expected 1 to 256/],
       ['provider=sandbox', /^provider: /],
     ])('refuses %s', async (query, message) => {
