@@ -129,7 +129,7 @@ function imageRequestOf(
       : (fields.size ?? fields.img_size ?? fields.aspect_ratio ?? null),
     native,
     quality: native
-      ? (QUALITIES.find((one) => one === fields.quality) ?? 'auto')
+      ? (fields.quality ?? 'auto')
       : (DALL_E_QUALITIES.find((one) => one === fields.quality) ?? null),
     inputs: [],
     mask: null,
@@ -179,8 +179,7 @@ function refuseFieldsOfOthers(
     );
   const isDallE = DALL_E_QUALITIES.some((one) => one === quality);
   if (native) {
-    // The default of clients that were made for DALL-E is standard, which asks for nothing.
-    if (quality === 'hd') throw refuse('quality', 'auto, low, medium or high', quality);
+    if (isDallE) throw refuse('quality', 'auto, low, medium or high', quality);
     return;
   }
   if (n != null && n !== 1) throw refuse('n', '1', n);

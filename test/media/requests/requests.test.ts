@@ -89,7 +89,6 @@ describe('an image request', () => {
     [{ size: '16:9', resolution: '2K' }, '2048x1152'],
     [{ aspect_ratio: '9:16', resolution: '4K' }, '2160x3840'],
     [{ img_size: '1024x1536' }, '1024x1536'],
-    [{ size: '1024x1024', quality: 'standard' }, '1024x1024'],
   ])('with %j gives a model with native sizes %s', (more, size) => {
     expect(read('native', more)).toMatchObject({ request: { size } });
   });
