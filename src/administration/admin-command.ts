@@ -24,8 +24,8 @@ export interface Column {
   readonly minWidth?: number;
   /** Order in which columns are left out where narrowing does not suffice, the lowest first. */
   readonly dropOrder?: number;
-  /** Shortens its texts to so many columns of the terminal; by default the middle is cut out. */
-  readonly cut?: (text: string, columns: number) => string;
+  /** Where its texts are cut, or how they are shortened to so many columns; by default the middle is cut out. */
+  readonly cut?: 'end' | ((text: string, columns: number) => string);
 }
 
 export interface AdminTable {

@@ -5,7 +5,7 @@ import type { Store } from '../store/store.ts';
 import { defineAdminCommand } from './admin-command.ts';
 import type { CatalogContext } from './catalog-context.ts';
 import { entryName, modelEntryName } from './fields.ts';
-import { tableOf, withoutEnd } from './tables.ts';
+import { tableOf } from './tables.ts';
 
 const STATUSES = ['in force', 'shadowed', 'unavailable'] as const;
 
@@ -151,7 +151,7 @@ export const modelTable = tableOf<ModelRecord>({
       ),
     { minWidth: 12, dropOrder: 4 },
   ],
-  PRICE: [({ price }) => priceText(price), { minWidth: 8, dropOrder: 0, cut: withoutEnd }],
+  PRICE: [({ price }) => priceText(price), { minWidth: 8, dropOrder: 0, cut: 'end' }],
   SOURCE: [sourceOf, {}],
 });
 

@@ -9,7 +9,7 @@ import { defineAdminCommand } from './admin-command.ts';
 import { accountReference, keyReference, pastTime } from './fields.ts';
 import { accountIdOf, requireKey } from './find.ts';
 import { ownerConditions, ownerFilter } from './request-records.ts';
-import { ID_COLUMN, tableOf, timeOf, withoutEnd } from './tables.ts';
+import { ID_COLUMN, tableOf, timeOf } from './tables.ts';
 
 /** Requests of one page of the command line. */
 const MAX_PAGE = 10_000;
@@ -24,7 +24,7 @@ export const requestTable = tableOf<RequestRecord>({
   'ENDED (UTC)': [({ ended }) => timeOf(ended), { minWidth: 14, cut: (time) => time.slice(5) }],
   STATUS: [
     ({ status, error }) => `${status} ${error?.code ?? error?.type ?? ''}`.trim(),
-    { minWidth: 7, cut: withoutEnd },
+    { minWidth: 7, cut: 'end' },
   ],
   ACCOUNT: [({ account }) => account?.name ?? '-', { minWidth: 6 }],
   MODEL: [({ model, route }) => model ?? route, { minWidth: 12 }],

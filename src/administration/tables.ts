@@ -17,9 +17,6 @@ type Columns<Item> = Readonly<
 /** A column of identifiers of which commands take the beginning too. */
 export const ID_COLUMN: Column = { minWidth: 12, cut: (text, columns) => text.slice(0, columns) };
 
-/** Cuts the end of a text off. */
-export const withoutEnd = (text: string, columns: number) => `${text.slice(0, columns - 1)}…`;
-
 export const tableOf =
   <Item>(columns: Columns<Item>) =>
   (items: readonly Item[]): AdminTable => ({
@@ -62,8 +59,8 @@ export const teamTable = tableOf<TeamRecord>({
   KEYS: [({ keys }) => String(keys), { dropOrder: 3 }],
   SPENT: [({ spent }) => decimal(spent), { dropOrder: 5 }],
   RESERVED: [({ reserved }) => decimal(reserved), { dropOrder: 2 }],
-  'BUDGET LEFT': [budgetText, { minWidth: 8, dropOrder: 4, cut: withoutEnd }],
-  LIMITS: [limitText, { minWidth: 8, dropOrder: 1, cut: withoutEnd }],
+  'BUDGET LEFT': [budgetText, { minWidth: 8, dropOrder: 4, cut: 'end' }],
+  LIMITS: [limitText, { minWidth: 8, dropOrder: 1, cut: 'end' }],
   CREATED: [({ createdAt }) => day(createdAt), { dropOrder: 1 }],
   ID: [({ id }) => id, { dropOrder: 0 }],
 });
@@ -76,8 +73,8 @@ export const keyTable = tableOf<KeyRecord>({
   KEY: [({ hint }) => hint, { dropOrder: 2 }],
   STATUS: [({ status }) => status, { dropOrder: 7 }],
   EXPIRES: [({ expiresAt }) => day(expiresAt), { dropOrder: 3 }],
-  LIMITS: [limitText, { minWidth: 8, dropOrder: 4, cut: withoutEnd }],
-  'BUDGET LEFT': [budgetText, { minWidth: 8, dropOrder: 5, cut: withoutEnd }],
+  LIMITS: [limitText, { minWidth: 8, dropOrder: 4, cut: 'end' }],
+  'BUDGET LEFT': [budgetText, { minWidth: 8, dropOrder: 5, cut: 'end' }],
   MODELS: [({ models }) => models?.join(', ') ?? 'all', { minWidth: 8, dropOrder: 0 }],
 });
 

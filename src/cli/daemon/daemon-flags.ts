@@ -98,9 +98,7 @@ export const auditFlags = v.strictObject({
   since: textFlag(
     'only changes since then',
     'such as 7d, 12h, 2027-01-31 or 2027-01-31T12:00:00Z',
-    {
-      maxLength,
-    },
+    { maxLength },
   ),
   limit: withDefault(integer(1, 10_000), 50, 'most changes to show, the newest'),
   account: textFlag(
@@ -111,9 +109,7 @@ export const auditFlags = v.strictObject({
   act: textFlag(
     'only changes of this kind',
     'such as keys.create, or keys for all changes of keys',
-    {
-      maxLength,
-    },
+    { maxLength },
   ),
 });
 

@@ -44,9 +44,12 @@ export async function printRows(
   const table = new Table(columns, write);
   for (const row of rows) {
     await table.add(
-      row.map((cell, index) =>
-        typeof cell === 'string' ? nameCell(printable(cell), columns?.[index]?.cut) : cell,
-      ),
+      row.map((cell, index) => {
+        if (typeof cell !== 'string') return cell;
+        const text = printable(cell);
+        const cut = columns?.[index]?.cut;
+        return cut === 'end' ? { text } : nameCell(text, cut);
+      }),
     );
   }
   await table.flush();
