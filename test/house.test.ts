@@ -25,7 +25,7 @@ const FLOORS: readonly (readonly string[])[] = [
   ['store', 'upstream', 'threads'],
   ['schema', 'utf8'],
   ['failure', 'fair-semaphore', 'maps', 'libc', 'folders', 'temporary', 'clients'],
-  ['error-codes', 'warning-codes', 'flow', 'counted'],
+  ['error-codes', 'warning-codes', 'flow', 'words'],
 ];
 
 /** Files and folders that may import a library. Names of folders and scopes end with a slash. */

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
-import { counted } from '../counted.ts';
 import { field } from '../schema/fields.ts';
 import type { Store } from '../store/store.ts';
+import { counted } from '../words.ts';
 import { defineAdminCommand } from './admin-command.ts';
 import { type CatalogContext, type ProviderTest, testFields } from './catalog-context.ts';
 import { catalogChanges, catalogRecords } from './catalog-records.ts';

@@ -1,10 +1,10 @@
 import * as v from 'valibot';
-import { counted } from '../counted.ts';
 import { codedFailure, Failure } from '../failure.ts';
 import { boundedText, field, integer, withDefault } from '../schema/fields.ts';
 import { decimal } from '../store/credits.ts';
 import type { RequestAttempt, RequestRecord } from '../store/requests/record.ts';
 import type { Store } from '../store/store.ts';
+import { counted } from '../words.ts';
 import { defineAdminCommand } from './admin-command.ts';
 import { accountReference, keyReference, pastTime } from './fields.ts';
 import { accountIdOf, requireKey } from './find.ts';

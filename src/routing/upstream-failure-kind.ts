@@ -1,5 +1,6 @@
 import type { ErrorCode } from '../error-codes.ts';
 import type { FailureType } from '../failure.ts';
+import { words } from '../words.ts';
 import type { UpstreamError } from './upstream-error.ts';
 
 /** A kind of upstream failure. */
@@ -144,9 +145,7 @@ const KIND_BY_STATUS = new Map(
 );
 
 const KIND_BY_CODE = new Map(
-  NAMED_KINDS.flatMap(([name, { codes }]) =>
-    (codes?.split(/\s+/) ?? []).map((code) => [code, name]),
-  ),
+  NAMED_KINDS.flatMap(([name, { codes = '' }]) => words(codes).map((code) => [code, name])),
 );
 
 /** Message of Anthropic's for missing credit, whose error type is `invalid_request_error`. */

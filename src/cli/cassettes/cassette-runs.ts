@@ -2,7 +2,6 @@ import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadConfig } from '../../config/loading/load.ts';
 import { secretsOf } from '../../config/providers/provider-kinds.ts';
-import { counted } from '../../counted.ts';
 import {
   describe,
   firstDifference,
@@ -22,6 +21,7 @@ import { encodeExchange } from '../../exchanges/exchange-file.ts';
 import { Failure } from '../../failure.ts';
 import { printable } from '../../operations/batch/filename.ts';
 import { tryParseJson } from '../../schema/json.ts';
+import { counted } from '../../words.ts';
 import { type CommandInput, readFlags } from '../command/command.ts';
 import { type Columns, printTable } from '../terminal/table.ts';
 import { humanBytes, print, printJson, printStderr } from '../terminal/terminal.ts';

@@ -1,9 +1,9 @@
 import { writeFileSync } from 'node:fs';
 import { relative, resolve } from 'node:path';
 import type * as v from 'valibot';
-import { counted } from '../../counted.ts';
 import { printable } from '../../operations/batch/filename.ts';
 import { escapeMarkup, urlOf } from '../../operations/tools/html.ts';
+import { counted } from '../../words.ts';
 import { Writer } from '../files/writer.ts';
 import { annotate } from '../reports/annotations.ts';
 import { printRows } from '../terminal/table.ts';

@@ -1,7 +1,7 @@
 import { printable, printableJson } from '../../operations/batch/filename.ts';
 import { stepsFault } from '../../operations/recipe/url-steps.ts';
 import '../../text/built-in-dialects.ts';
-import { counted } from '../../counted.ts';
+import { counted } from '../../words.ts';
 import { type CommandInput, readFlags } from '../command/command.ts';
 import { print, printStderr } from '../terminal/terminal.ts';
 import { configPrintFlags } from './daemon-flags.ts';

@@ -1,10 +1,10 @@
 import { reportUsage } from '../../administration/usage-report.ts';
-import { counted } from '../../counted.ts';
 import type { CassetteMiss } from '../../exchanges/cassettes/upstream.ts';
 import { printable } from '../../operations/batch/filename.ts';
 import { decimal } from '../../store/credits.ts';
 import type { RequestRecord } from '../../store/requests/record.ts';
 import type { Store } from '../../store/store.ts';
+import { counted } from '../../words.ts';
 import { printRows } from '../terminal/table.ts';
 
 const NONE = {

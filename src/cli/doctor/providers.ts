@@ -1,7 +1,7 @@
 import type { ProviderRecord } from '../../administration/catalog-records.ts';
 import type { TestRecord } from '../../administration/provider-test.ts';
-import { counted } from '../../counted.ts';
 import { Failure, failureOf } from '../../failure.ts';
+import { counted } from '../../words.ts';
 import { type Examined, type Finding, failed, judged, type Run, skipped } from './check.ts';
 import { adminCommand, isFinding } from './store.ts';
 

@@ -1,6 +1,5 @@
 import { type BigIntStats, statSync } from 'node:fs';
 import type * as v from 'valibot';
-import { counted } from '../../counted.ts';
 import { valueOr } from '../../flow.ts';
 import type { FileRecord } from '../../operations/batch/batch-record.ts';
 import { sizeOf } from '../../operations/pool/pool.ts';
@@ -10,6 +9,7 @@ import {
   findDuplicates,
 } from '../../operations/tools/duplicates.ts';
 import type { Fingerprint } from '../../operations/tools/fingerprint.ts';
+import { counted } from '../../words.ts';
 import { inputFlags, readLimits, runFlags } from '../batch/image-flags.ts';
 import { type Planned, plannedInput } from '../batch/image-plan.ts';
 import { cacheFolder, type Incremental, openIncremental } from '../batch/incremental.ts';

@@ -1,8 +1,8 @@
-import { counted } from '../../counted.ts';
 import { printable } from '../../operations/batch/filename.ts';
 import { findRecipe, presetSource } from '../../operations/recipe/presets.ts';
 import { PRESETS } from '../../operations/recipe/recipe.ts';
 import { recipeJsonSchema } from '../../operations/recipe/schema.ts';
+import { counted } from '../../words.ts';
 import { type CommandInput, usageFailure } from '../command/command.ts';
 import { readText } from '../files/text-argument.ts';
 import { print } from '../terminal/terminal.ts';

@@ -1,4 +1,3 @@
-import { counted } from '../../counted.ts';
 import type {
   BatchResult,
   BatchSummary,
@@ -7,6 +6,7 @@ import type {
 } from '../../operations/batch/batch-record.ts';
 import { printable } from '../../operations/batch/filename.ts';
 import type { Operation } from '../../operations/definition/operation.ts';
+import { counted } from '../../words.ts';
 import {
   humanBytes,
   humanChange,

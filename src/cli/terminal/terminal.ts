@@ -1,6 +1,6 @@
 import { WriteStream } from 'node:tty';
-import { counted } from '../../counted.ts';
 import { printable, printableJson } from '../../operations/batch/filename.ts';
+import { counted } from '../../words.ts';
 
 let clearLine: (() => void) | undefined;
 

@@ -1,13 +1,14 @@
 import * as v from 'valibot';
 import { field } from '../../schema/fields.ts';
+import { words } from '../../words.ts';
 
 const MAX_HEADERS = 32;
 export const MAX_VALUE_LENGTH = 4096;
 
 /** Headers that Oriel sets itself, and that end at the next hop (RFC 9110, 7.6.1). */
-export const TRANSPORT_HEADERS: readonly string[] =
-  `accept-encoding content-length content-type expect host connection keep-alive proxy-authenticate
-   proxy-connection te trailer transfer-encoding upgrade`.split(/\s+/);
+export const TRANSPORT_HEADERS =
+  words(`accept-encoding content-length content-type expect host connection keep-alive proxy-authenticate
+   proxy-connection te trailer transfer-encoding upgrade`);
 
 /**
  * Headers of requests to another server, loaded with lower-case names.

@@ -1,4 +1,5 @@
 import { sep } from 'node:path';
+import { words } from '../../words.ts';
 
 /**
  * Makes untrusted names safe for a ZIP, which may be unpacked on any system, and for a terminal, which
@@ -156,11 +157,10 @@ const HIDDEN = String.raw`[\p{Control}\p{Surrogate}\p{Line_Separator}\p{Paragrap
 
 const EMOJI = String.raw`\p{Extended_Pictographic}[\p{Emoji_Modifier}\u{fe0e}\u{fe0f}]?`;
 
-const JOINING_SCRIPTS = [
-  'Arabic Bengali Devanagari Gujarati Gurmukhi Kannada Khmer Malayalam',
-  'Mongolian Myanmar Oriya Sinhala Syriac Tamil Telugu',
-]
-  .flatMap((names) => names.split(' '))
+const JOINING_SCRIPTS = words(
+  `Arabic Bengali Devanagari Gujarati Gurmukhi Kannada Khmer Malayalam
+   Mongolian Myanmar Oriya Sinhala Syriac Tamil Telugu`,
+)
   .map((script) => String.raw`\p{Script_Extensions=${script}}`)
   .join('');
 

@@ -1,4 +1,3 @@
-import { counted } from '../../counted.ts';
 import type { Facts, Header, Size } from '../../images/decoding/header.ts';
 import { read } from '../../images/decoding/pixels.ts';
 import { basicExif, readExif } from '../../images/exif/exif.ts';
@@ -14,6 +13,7 @@ import {
 } from '../../images/layers/layer.ts';
 import { openTextLayer, type TextLayer } from '../../images/layers/text-layer.ts';
 import type { Warning } from '../../images/output.ts';
+import { counted } from '../../words.ts';
 import { fillTemplate, needsDate } from '../definition/name-template.ts';
 import { offsetOf } from '../definition/placement.ts';
 import { openPixels } from '../definition/progress.ts';

@@ -1,6 +1,7 @@
 import { quoteValue } from '../../schema/fields.ts';
 import { invalid } from '../../schema/invalid.ts';
 import { nonEmptyTextOf } from '../../schema/untrusted.ts';
+import { words } from '../../words.ts';
 import { FILE_SCHEME, type MediaPart, type MediaSource } from '../canonical/canonical.ts';
 
 /** Media types by the extension of a URL's path, which is all that an address says of its content. */
@@ -16,7 +17,7 @@ const TYPES: Readonly<Record<string, string>> = {
 
 /** The types of a kind whose names are their extensions. */
 function typesOf(kind: string, extensions: string) {
-  return Object.fromEntries(extensions.split(' ').map((one) => [one, `${kind}/${one}`]));
+  return Object.fromEntries(words(extensions).map((one) => [one, `${kind}/${one}`]));
 }
 
 /** Hosts whose videos Gemini reads by address, whatever their type. */

@@ -1,5 +1,5 @@
 import type { Effort } from '../../config/settings/models.ts';
-import { counted } from '../../counted.ts';
+import { counted } from '../../words.ts';
 import type { MediaPart, TextRequest } from '../canonical/canonical.ts';
 import { budgetOf } from '../dialects/budgets.ts';
 import { pathOf } from '../dialects/request-settings.ts';

@@ -14,9 +14,10 @@ export type Test = SnakeCased<TestRecord>;
 const KEY = { name: 'key', label: 'API key', hint: 'Stored encrypted, and never shown again.' };
 
 /** Settings that few providers need. */
-const SETTINGS = 'proxy api_version region profile project location key_file concurrency'.split(
-  ' ',
-);
+const SETTINGS = [
+  ...['proxy', 'api_version', 'region', 'profile'],
+  ...['project', 'location', 'key_file', 'concurrency'],
+];
 
 export const addProvider: Action = {
   title: 'Add a provider',

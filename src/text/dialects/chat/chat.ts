@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { words } from '../../../words.ts';
 import type { Json, TextRequest } from '../../canonical/canonical.ts';
 import { breakpointsOf } from '../cache-marks.ts';
 import type { Dialect } from '../dialect.ts';
@@ -73,9 +74,7 @@ export const chat: Dialect = {
   foldEvents,
   endMarker: '[DONE]',
   modelPaths: [['model']],
-  textMembers: 'content reasoning_content reasoning refusal arguments text thinking summary'.split(
-    ' ',
-  ),
+  textMembers: words('content reasoning_content reasoning refusal arguments text thinking summary'),
   failFrames,
   costMark: '"usage":',
   emptyUsage: /, ?"usage": ?null/g,

@@ -1,9 +1,10 @@
 import { isObject } from '../../../schema/untrusted.ts';
+import { words } from '../../../words.ts';
 
 /** Fields whose value is the client's own JSON, in which names mean what the client says. */
 const OPAQUE = new Set(
-  `args labels parameters parametersJsonSchema partMetadata response responseJsonSchema
-   responseSchema`.split(/\s+/),
+  words(`args labels parameters parametersJsonSchema partMetadata response responseJsonSchema
+   responseSchema`),
 );
 
 /** Fields whose list of one Google's examples write as the one. */

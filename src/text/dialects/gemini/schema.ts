@@ -1,19 +1,17 @@
 import { isObject } from '../../../schema/untrusted.ts';
+import { words } from '../../../words.ts';
 import type { Json } from '../../canonical/canonical.ts';
 import { untranslatable } from '../request-errors.ts';
 
 /** Keywords of JSON Schema that Gemini documents for `responseJsonSchema` and `parametersJsonSchema`. */
 const SUPPORTED = new Set(
-  [
-    '$anchor $defs $id $ref additionalProperties anyOf description enum format items maxItems',
-    'maximum minItems minimum oneOf prefixItems properties propertyOrdering required title',
-    'type',
-  ].flatMap((names) => names.split(' ')),
+  words(`$anchor $defs $id $ref additionalProperties anyOf description enum format items maxItems
+    maximum minItems minimum oneOf prefixItems properties propertyOrdering required title type`),
 );
 
 /** Keywords that restrict no value. */
 const ANNOTATIONS = new Set(
-  '$comment $schema contentEncoding contentMediaType deprecated readOnly writeOnly'.split(' '),
+  words('$comment $schema contentEncoding contentMediaType deprecated readOnly writeOnly'),
 );
 
 /** Keywords whose value has schemas by name, lists of schemas, and one schema. */

@@ -1,3 +1,4 @@
+import { words } from '../../../words.ts';
 import type { ForwardedHeaders, Headers } from '../dialect.ts';
 
 /** The version of Anthropic's interface that requests name where the client does not. */
@@ -8,7 +9,7 @@ export const VERSION = { 'anthropic-version': '2023-06-01' };
  * only with a property of the body, which must be allowed by its own name.
  */
 const BETAS = new Set(
-  `adaptive-thinking advanced-tool-use advisor-tool cache-diagnosis claude-code code-execution
+  words(`adaptive-thinking advanced-tool-use advisor-tool cache-diagnosis claude-code code-execution
    compact computer-use context-management dev-full-thinking effort extended-cache-ttl
    fallback-credit fast-mode files-api fine-grained-tool-streaming inline-tools
    interleaved-thinking mcp-client mid-conversation-output-config
@@ -16,7 +17,7 @@ const BETAS = new Set(
    output-128k output-300k pdfs prompt-caching prompt-caching-scope redact-thinking
    server-side-fallback skills structured-outputs task-budgets thinking-binding-controls
    thinking-display-updates thinking-token-count token-counting token-efficient-tools
-   tool-examples tool-search-tool web-fetch`.split(/\s+/),
+   tool-examples tool-search-tool web-fetch`),
 );
 
 /** The header by which a client asks for betas. */
